@@ -89,7 +89,7 @@ static void dt_plan_shard(struct dt_arena *a,
 
 static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 {
-	dt_u64 at = DT_ALIGN(sizeof(*a), 64ull), shared, spare;
+	dt_u64 at = DT_ALIGN(sizeof(*a), 64ull), shared, spare, sets_bytes;
 	dt_u32 clauses = (dt_u32)dt_or(config->max_clauses, 4096);
 	dt_u32 vars = (dt_u32)dt_or(config->max_vars, 4096);
 	dt_u32 probes = (dt_u32)dt_or(config->max_probes, 65536);
@@ -129,8 +129,10 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	 * 64. If there are no sets, the space is marked as full.
 	 */
 	a->counters.used = a->counters.n_sets ? 64 : DT_COUNTERS_BYTES;
-	a->counters.seen =
-	    dt_take(&at, (dt_u64)a->counters.n_sets << DT_COUNTERS_SHIFT, 4096);
+	sets_bytes = (dt_u64)a->counters.n_sets << DT_COUNTERS_SHIFT;
+	/* with a private part, the values are there instead */
+	if (a->n_shared == a->n_shards)
+		a->counters.seen = dt_take(&at, sets_bytes, 4096);
 	a->heap_used = DT_ALIGN(at, 64ull);
 	at = a->heap_used + dt_or(config->heap_bytes, 16 << 20);
 	a->program_bytes = DT_ALIGN(at, DT_PART);
@@ -144,8 +146,7 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	    dt_clamp(a->options[DTRACEOPT_dynvarsize], 8192, 1ull << 31), 64);
 	a->dynvars = dt_take(&at, a->dynvars_bytes, 4096);
 	dt_dynvar_layout(a);
-	a->counters.sets =
-	    dt_take(&at, (dt_u64)a->counters.n_sets << DT_COUNTERS_SHIFT, 4096);
+	a->counters.sets = dt_take(&at, sets_bytes, 4096);
 	a->own = 0;
 	shared = a->n_shared * a->shard_bytes;
 	if (a->n_shared == a->n_shards) {
@@ -162,6 +163,7 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 		at = a->private_at +
 		     (a->n_shards - a->n_shared) * a->shard_bytes;
 		a->own = dt_take(&at, sizeof(struct dt_own_session), 64);
+		a->counters.seen = dt_take(&at, sets_bytes, 4096);
 		a->total_bytes = DT_ALIGN(at, DT_PART);
 	}
 	a->locals_used = 0;
@@ -212,14 +214,33 @@ static void dt_shard_init(struct dt_arena *a, dt_u32 no)
 	s->rand_state = (a->start_walltime + no + 1) * 0x9e3779b97f4a7c15ull;
 }
 
-void dt_arena_init(void *mem, const struct dt_arena_config *config)
+static void dt_data_init(void *mem)
 {
 	struct dt_arena *a = mem;
 
-	dt_plan(a, config);
 	for (dt_u32 i = 0; i < a->n_shards; i++)
 		dt_shard_init(a, i);
 	dt_dynvar_init(mem, a);
+}
+
+void dt_arena_init(void *mem, const struct dt_arena_config *config)
+{
+	dt_plan(mem, config);
+	dt_data_init(mem);
+}
+
+void dt_arena_init_like(void *mem, const void *first)
+{
+	const struct dt_arena *a = first;
+	const struct dt_session *from = dt_at(first, a->session);
+	const struct dt_own_session *own = dt_at(first, a->own);
+	struct dt_session *session = dt_at(mem, a->session);
+
+	dt_data_init(mem);
+	session->lease_until = dt_once64(&from->lease_until);
+	session->activity = dt_acquire32(&own->activity);
+	((struct dt_own_session *)dt_at(mem, a->own))->activity =
+	    session->activity;
 }
 
 int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to)

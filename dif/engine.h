@@ -87,6 +87,13 @@ dt_u64 dt_arena_private_at(const struct dt_arena_config *config);
  */
 void dt_arena_init(void *mem, const struct dt_arena_config *config);
 
+/*
+ * Creates another arena in mem, where the program part of the arena `first` is
+ * already mapped. The other parts of mem must contain only zeros. The new arena
+ * gets the lease and the activity of `first`. Both must have a private part.
+ */
+void dt_arena_init_like(void *mem, const void *first);
+
 /**
  * dt_load - verify a DOF image, and add its clauses and probe descriptions
  * @first_clause, @n_clauses: receive the range of the added clauses

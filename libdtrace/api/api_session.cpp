@@ -122,7 +122,8 @@ void dtrace_proc_continue(dtrace_hdl_t* dtp, ps_prochandle* proc)
     if (!proc->is_held())
         return;
     // If the target has died, resume() fails, and an event also reports the exit.
-    if (auto resumed = dtp->state().processes.agent()->resume(proc->pid); !resumed)
+    if (auto resumed = dtp->state().processes.agent_of(*proc)->resume(proc->pid);
+        !resumed)
         dtp->fail(resumed.error());
 }
 

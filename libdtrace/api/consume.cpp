@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <poll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -168,13 +167,7 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
     const bool drains =
         dtp->state().options.run_time(DTRACEOPT_bufpolicy) == DT_BUFPOLICY_SWITCH;
     for (;;) {
-        dt::AgentClient* agent = dtp->state().processes.agent();
-        pollfd fds[] = {{dtp->wake.get(), POLLIN, 0},
-                        {agent != nullptr ? agent->fd() : -1, POLLIN, 0},
-                        {dtp->state().new_processes.fd(), POLLIN, 0}};
-        timespec timeout{0, poll_ns};
-        bool waiting_event = agent != nullptr && agent->has_event();
-        int ready = waiting_event ? 1 : ::ppoll(fds, std::size(fds), &timeout, nullptr);
+        const int ready = dtp->session.targets().wait(poll_ns, dtp->wake.get());
         if (ready < 0)
             return; // a signal has arrived, and its handler may have set a flag
         if (ready > 0) {

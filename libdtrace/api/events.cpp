@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <poll.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -127,7 +126,7 @@ private:
 // target, and would wait forever if its own events were not handled.
 int dtrace_hdl::run_command(const std::string& command)
 {
-    constexpr timespec check_again{0, 10'000'000};
+    constexpr std::uint64_t check_again_ns = 10'000'000;
     IgnoredInterrupts ignored;
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
@@ -152,12 +151,7 @@ int dtrace_hdl::run_command(const std::string& command)
         if (reaped < 0 && errno != EINTR)
             return -1;
         session.serve_targets();
-        dt::AgentClient* agent = state().processes.agent();
-        pollfd fds[] = {{ended.get(), POLLIN, 0},
-                        {agent != nullptr ? agent->fd() : -1, POLLIN, 0},
-                        {state().new_processes.fd(), POLLIN, 0}};
-        if (agent == nullptr || !agent->has_event())
-            (void)::ppoll(fds, std::size(fds), &check_again, nullptr);
+        (void)session.targets().wait(check_again_ns, ended.get());
     }
 }
 

@@ -16,11 +16,11 @@ namespace dt {
 // and its memory may then be returned to the system (Config::returns_memory).
 constexpr std::uint64_t early_bytes = 1 << 20;
 
-ArenaReader::ArenaReader(const Consumer::Config& config, EcbTable& ecbs,
+ArenaReader::ArenaReader(const Consumer::Config& config, void* arena, EcbTable& ecbs,
                          Aggregates& aggregates, DropCounts& drops)
-    : config_(config), arena_(static_cast<const dt_arena*>(config.arena)),
+    : config_(config), arena_(static_cast<dt_arena*>(arena)),
       n_shards_(std::min<std::uint32_t>(arena_->n_shards, DT_MAX_SHARDS)), ecbs_(ecbs),
-      aggregates_(aggregates), drops_(drops), reader_(config, n_shards_),
+      aggregates_(aggregates), drops_(drops), reader_(config, arena, n_shards_),
       liars_(n_shards_)
 {
 }
@@ -158,7 +158,7 @@ Result<Ok> ArenaReader::snapshot_counters()
         // dt_drain_counters() converts the counters to aggregation entries. These
         // entries are handled as entries of the last shard, which no target maps.
         for (dt_u64 from = 0; from != DT_COUNTERS_DONE;) {
-            dt_s64 n = dt_drain_counters(config_.arena, set, &from, to, room_bytes);
+            dt_s64 n = dt_drain_counters(arena_, set, &from, to, room_bytes);
             if (n == 0)
                 break;
             take_aggregations(n_shards_ - 1, {to, static_cast<std::uint64_t>(n)},

@@ -30,8 +30,8 @@ class ArenaReader {
 public:
     // The references must outlive this object. config.owner and config.alive must be
     // set.
-    ArenaReader(const Consumer::Config& config, EcbTable& ecbs, Aggregates& aggregates,
-                DropCounts& drops);
+    ArenaReader(const Consumer::Config& config, void* arena, EcbTable& ecbs,
+                Aggregates& aggregates, DropCounts& drops);
 
     // Must be called before snapshot().
     void begin_snapshot() { reader_.begin_snapshot(); }
@@ -70,7 +70,7 @@ private:
     void drop_value(std::uint32_t shard);
 
     const Consumer::Config& config_;
-    const dt_arena* arena_;
+    dt_arena* arena_;
     std::uint32_t n_shards_;
     EcbTable& ecbs_;
     Aggregates& aggregates_;

@@ -54,9 +54,9 @@ struct Consumer::Impl {
     explicit Impl(Config given)
         : config(completed(std::move(given))),
           arena(static_cast<const dt_arena*>(config.arena)), ecbs(arena),
-          runner(config.symbols ? *config.symbols : no_symbols, config.events),
-          reader(config, ecbs, runner.aggregates, drops)
+          runner(config.symbols ? *config.symbols : no_symbols, config.events)
     {
+        add_arena(config.arena);
         runner.aggregates.limit_memory(config.max_aggregated_bytes);
         if (config.per_cpu)
             runner.aggregates.keep_places(arena->counters.n_cpus + 1);
@@ -77,6 +77,14 @@ struct Consumer::Impl {
         display.aggsortkeypos = option(arena, DTRACEOPT_aggsortkeypos, 0);
     }
 
+    void add_arena(void* from)
+    {
+        readers.push_back(std::make_unique<ArenaReader>(config, from, ecbs,
+                                                        runner.aggregates, drops));
+        drops.add_arena(static_cast<const dt_arena*>(from));
+    }
+    Result<Ok> snapshot(DrainKind kind);
+    bool has_unread() const;
     Result<Ok> run(std::size_t index, Output& out, RecordSink& sink);
     Result<Ok> run_records(bool final, std::size_t n, Output& out, RecordSink& sink);
     Result<Ok> drain_round(DrainKind kind, std::uint64_t began, Output& out,
@@ -89,7 +97,7 @@ struct Consumer::Impl {
     Runner runner;
     Round round;
     DropCounts drops;
-    ArenaReader reader;
+    std::vector<std::unique_ptr<ArenaReader>> readers; // one for each arena
     std::uint64_t watermark = 0;
     std::uint64_t delivered_until = 0; // the watermark of the last complete round
     std::size_t n_due = 0; // number of records that the last round did not finish
@@ -114,6 +122,11 @@ void Consumer::add_program(std::shared_ptr<const Program> program,
     impl_->ecbs.add(std::move(program), first_clause);
 }
 
+void Consumer::add_arena(void* arena)
+{
+    impl_->add_arena(arena);
+}
+
 Display& Consumer::display()
 {
     return impl_->runner.display;
@@ -121,8 +134,24 @@ Display& Consumer::display()
 
 Result<Ok> Consumer::snapshot()
 {
-    impl_->reader.begin_snapshot();
-    return impl_->reader.snapshot(DrainKind::Round);
+    for (const auto& reader : impl_->readers)
+        reader->begin_snapshot();
+    return impl_->snapshot(DrainKind::Round);
+}
+
+// Reads the aggregations of all arenas.
+Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
+{
+    for (const auto& reader : readers)
+        if (auto counted = reader->snapshot(kind); !counted)
+            return counted;
+    return Ok{};
+}
+
+bool Consumer::Impl::has_unread() const
+{
+    return std::any_of(readers.begin(), readers.end(),
+                       [](const auto& reader) { return reader->has_unread(); });
 }
 
 Result<Ok> Consumer::Impl::run(std::size_t index, Output& out, RecordSink& sink)
@@ -156,13 +185,14 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
 {
     const bool final = kind == DrainKind::Final;
     const std::uint64_t began = impl_->config.clock();
-    impl_->reader.begin_drain();
+    for (const auto& reader : impl_->readers)
+        reader->begin_drain();
     if (final)
-        if (auto counted = impl_->reader.snapshot(kind); !counted)
+        if (auto counted = impl_->snapshot(kind); !counted)
             return counted;
     for (;;) {
         auto done = impl_->drain_round(kind, began, out, sink);
-        if (!done || !final || !impl_->reader.has_unread())
+        if (!done || !final || !impl_->has_unread())
             return done;
     }
 }
@@ -174,21 +204,31 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Outp
                                        RecordSink& sink)
 {
     const bool final = kind == DrainKind::Final;
+    auto round_bytes = [this] {
+        std::uint64_t bytes = 0;
+        for (const auto& reader : readers)
+            bytes += reader->round_bytes();
+        return bytes;
+    };
     // Buffers with the policies ring and fill are read only once, at the end, because a
     // ring buffer keeps the newest records, and a fill buffer the oldest ones that fit.
     // No records are collected while records of the previous round are still waiting to
     // be processed.
     if (final ||
         (n_due == 0 && arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
-        if (auto collected = reader.collect(kind, began, round); !collected)
-            return collected;
         // A locked shard may still deliver records that are older than `began`. So the
         // watermark is at most the time of the last read of each shard. Shards that
         // have been locked for too long are ignored.
-        watermark = std::max(watermark, std::min(began, reader.read_until()));
+        std::uint64_t until = began;
+        for (const auto& reader : readers) {
+            if (auto collected = reader->collect(kind, began, round); !collected)
+                return collected;
+            until = std::min(until, reader->read_until());
+        }
+        watermark = std::max(watermark, until);
     }
     if (!final)
-        if (auto counted = reader.snapshot(kind); !counted)
+        if (auto counted = snapshot(kind); !counted)
             return counted;
     round.order();
     auto records = round.records();
@@ -199,7 +239,7 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Outp
     // copied records exceeds that of two rounds. Without this limit, forged
     // timestamps could fill the memory.
     else if (!final && runner.display.temporal &&
-             round.held_bytes() <= 2 * reader.round_bytes())
+             round.held_bytes() <= 2 * round_bytes())
         n = static_cast<std::size_t>(
             std::partition_point(
                 records.begin(), records.end(),
@@ -255,8 +295,8 @@ void Consumer::rename_probe(std::uint32_t id)
 bool Consumer::report_drops(DrainKind kind)
 {
     return !impl_->config.events ||
-           impl_->drops.report(impl_->arena, impl_->runner.display.droptags,
-                               *impl_->config.events, impl_->config.clock(),
+           impl_->drops.report(impl_->runner.display.droptags, *impl_->config.events,
+                               impl_->config.clock(),
                                kind == DrainKind::Final
                                    ? DropCounts::When::Now
                                    : DropCounts::When::OncePerSecond);
@@ -290,12 +330,16 @@ Result<Ok> Consumer::print_entry(Output& out, const AggEntry& entry,
 
 double Consumer::fullest() const
 {
-    return impl_->reader.fullest();
+    double most = 0;
+    for (const auto& reader : impl_->readers)
+        most = std::max(most, reader->fullest());
+    return most;
 }
 
 bool Consumer::wants_snapshot() const
 {
-    return impl_->reader.wants_snapshot();
+    return std::any_of(impl_->readers.begin(), impl_->readers.end(),
+                       [](const auto& reader) { return reader->wants_snapshot(); });
 }
 
 std::optional<int> Consumer::exit_status() const

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The consumer of one session reads records and aggregations from the arena and prints
-// text.
+// The consumer of one session reads records and aggregations from the session's arenas
+// and prints text. Usually a session has one arena. It has several if its targets belong
+// to several users. All arenas have the same program part.
 //
 //   shards ──drain──> records ──merge by time──> RecordSink ──> printers ──> Output
 //   shards ──snapshot──> Aggregates ──printa, print_aggregations──> Output
@@ -47,7 +48,7 @@ enum class DrainKind { Round, Final };
 class Consumer {
 public:
     struct Config {
-        void* arena = nullptr;
+        void* arena = nullptr;         // the first arena
         Symbolizer* symbols = nullptr; // if null, addresses are printed in hex
         Events* events = nullptr;      // if null, faults and drops are not reported
         std::uint32_t owner = 0; // id written to shard locks; 0 for the thread's id
@@ -70,6 +71,9 @@ public:
     // Adds a program whose clause k is the arena's clause first_clause + k.
     void add_program(std::shared_ptr<const Program> program,
                      std::uint32_t first_clause);
+
+    // Adds an arena that has the same program part as the first one.
+    void add_arena(void* arena);
 
     Display& display();
 

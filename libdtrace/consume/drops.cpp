@@ -103,26 +103,35 @@ std::string drop_text(std::uint32_t kind, std::uint64_t count, std::string_view 
 
 void DropCounts::lose_aggregated(std::uint32_t shard)
 {
-    if (shards_.size() <= shard)
-        shards_.resize(shard + 1);
-    add(shards_[shard].lost[DTRACEDROP_AGGREGATION], 1);
+    if (lost_in_shard_.size() <= shard)
+        lost_in_shard_.resize(shard + 1);
+    add(lost_in_shard_[shard][DTRACEDROP_AGGREGATION], 1);
 }
 
-void DropCounts::read(const dt_arena* arena)
+void DropCounts::add_arena(const dt_arena* arena)
 {
-    const std::uint32_t n_shards =
+    const std::size_t n_shards =
         std::min<std::uint32_t>(arena->n_shards, DT_MAX_SHARDS);
-    shards_.resize(n_shards);
+    Known known{arena};
+    known.shards.resize(n_shards);
+    arenas_.push_back(std::move(known));
+    lost_in_shard_.resize(std::max(lost_in_shard_.size(), n_shards));
+}
+
+void DropCounts::read(Known& known)
+{
+    const dt_arena* arena = known.arena;
+    const std::size_t n_shards = known.shards.size();
     const auto* session = static_cast<const dt_session*>(dt_at(arena, arena->session));
     for (std::uint32_t kind = 0; kind < DTRACEDROP_N; kind++)
-        add(texts[kind].by_cpu && n_shards > 0 ? shards_[0].lost[kind] : lost_[kind],
-            advance(session_[kind], read_count(session->drops[kind])));
-    for (std::uint32_t i = 0; i < n_shards; i++) {
+        add(texts[kind].by_cpu && n_shards > 0 ? lost_in_shard_[0][kind] : lost_[kind],
+            advance(known.session[kind], read_count(session->drops[kind])));
+    for (std::size_t i = 0; i < n_shards; i++) {
         const auto* shard = static_cast<const dt_shard*>(
             dt_at(arena, arena->shards + i * arena->shard_bytes));
         for (std::uint32_t kind = 0; kind < DTRACEDROP_N; kind++)
-            add(texts[kind].by_cpu ? shards_[i].lost[kind] : lost_[kind],
-                advance(shards_[i].known[kind], read_count(shard->drops[kind])));
+            add(texts[kind].by_cpu ? lost_in_shard_[i][kind] : lost_[kind],
+                advance(known.shards[i][kind], read_count(shard->drops[kind])));
     }
 }
 
@@ -142,8 +151,8 @@ bool DropCounts::tell_by_cpu(std::uint32_t kind, bool tags, Events& events)
     std::uint32_t n_lines = 0, n_others = 0;
     DropEvent others;
     others.kind = kind;
-    for (std::uint32_t i = 0; i < shards_.size(); i++) {
-        const std::uint64_t lost = std::exchange(shards_[i].lost[kind], 0);
+    for (std::uint32_t i = 0; i < lost_in_shard_.size(); i++) {
+        const std::uint64_t lost = std::exchange(lost_in_shard_[i][kind], 0);
         if (lost == 0)
             continue;
         if (n_lines == most_lines) {
@@ -166,11 +175,11 @@ bool DropCounts::tell_by_cpu(std::uint32_t kind, bool tags, Events& events)
     return tell(others, events);
 }
 
-bool DropCounts::report(const dt_arena* arena, bool tags, Events& events,
-                        std::uint64_t now, When when)
+bool DropCounts::report(bool tags, Events& events, std::uint64_t now, When when)
 {
     constexpr std::uint64_t interval_ns = 1'000'000'000;
-    read(arena);
+    for (Known& known : arenas_)
+        read(known);
     if (when == When::OncePerSecond && now < next_report_)
         return true;
     const Counts before = totals_;

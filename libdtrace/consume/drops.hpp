@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Reports drops, which are the differences between two readings of the arena's
-// counters.
+// Reports drops, which are the differences between two readings of the counters in the
+// session's arenas. The drops of all arenas are added up.
 //
-// The counters are in the data part of the arena, where targets can write anything. If
+// The counters are in the data part of an arena, where targets can write anything. If
 // a counter has decreased, its new value becomes the base for later differences, and
 // nothing is reported. The number of lines is limited: drops are reported at most once
 // a second, and all CPUs after the first 16 with drops share a line.
@@ -18,30 +18,35 @@ namespace dt {
 
 class DropCounts {
 public:
+    // Adds an arena. Its drops are reported from now on.
+    void add_arena(const dt_arena* arena);
     // Calls events.drop() for each kind of drop that has occurred since the last
     // report, and for each CPU if the kind is counted by CPU. Unless `when` is Now,
     // reports nothing within a second of the last report. Returns false if a handler
     // stopped the consumer.
     enum class When { OncePerSecond, Now };
-    bool report(const dt_arena* arena, bool tags, Events& events, std::uint64_t now,
-                When when);
+    bool report(bool tags, Events& events, std::uint64_t now, When when);
     // Counts an aggregated value that the consumer took from a shard and could not
     // store.
     void lose_aggregated(std::uint32_t shard);
 
 private:
     using Counts = std::array<std::uint64_t, DTRACEDROP_N>;
-    struct Shard {
-        Counts known{}; // the shard's counters at the last reading
-        Counts lost{};  // drops since the last report, of kinds that are counted by CPU
+    // The counters of one arena at the last reading.
+    struct Known {
+        const dt_arena* arena;
+        Counts session{};
+        std::vector<Counts> shards{};
     };
-    void read(const dt_arena* arena);
+    void read(Known& known);
     bool tell(const DropEvent& event, Events& events);
     bool tell_by_cpu(std::uint32_t kind, bool tags, Events& events);
 
-    std::vector<Shard> shards_;
-    Counts session_{}; // the session's counters at the last reading
-    Counts lost_{};    // drops since the last report, of kinds not counted by CPU
+    std::vector<Known> arenas_;
+    // Drops since the last report: of kinds that are counted by CPU, by the number of
+    // the shard, and of the other kinds.
+    std::vector<Counts> lost_in_shard_;
+    Counts lost_{};
     Counts totals_{};
     std::uint64_t next_report_ = 0; // earliest time of the next report, in ns
 };

@@ -25,9 +25,10 @@ constexpr int most_waits = 1000;
 
 } // namespace
 
-ShardReader::ShardReader(const Consumer::Config& config, std::uint32_t n_shards)
-    : arena_(config.arena), owner_(config.owner), alive_(config.alive),
-      events_(config.events), silent_(n_shards), read_at_(n_shards)
+ShardReader::ShardReader(const Consumer::Config& config, void* arena,
+                         std::uint32_t n_shards)
+    : arena_(arena), owner_(config.owner), alive_(config.alive), events_(config.events),
+      silent_(n_shards), read_at_(n_shards)
 {
 }
 

@@ -22,7 +22,7 @@ namespace dt {
 class ShardReader {
 public:
     // config.owner and config.alive must be set.
-    ShardReader(const Consumer::Config& config, std::uint32_t n_shards);
+    ShardReader(const Consumer::Config& config, void* arena, std::uint32_t n_shards);
 
     void begin_snapshot(); // refills the budget of lock tests
     void begin_drain();    // refills the budgets of lock tests and waits

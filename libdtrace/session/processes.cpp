@@ -14,20 +14,63 @@
 
 namespace dt {
 
-Result<Ok> Processes::ensure_agent()
+// The maximum number of agents, each of which serves one domain.
+constexpr std::size_t max_domains = 64;
+
+Result<Ok> Processes::add_agent()
 {
-    if (agent_)
-        return Ok{};
     auto started = AgentClient::start();
     if (!started)
         return started.error();
-    agent_.emplace(std::move(*started));
+    domains_.push_back(std::make_unique<Domain>(Domain{std::move(*started)}));
     return Ok{};
 }
 
-Result<ps_prochandle*> Processes::adopt(pid_t pid, TargetKind kind)
+Result<Ok> Processes::ensure_agent()
+{
+    return domains_.empty() ? add_agent() : Ok{};
+}
+
+TrustDomain Processes::key_of(pid_t pid) const
+{
+    // If the process has exited, an attempt to grab it reports that.
+    return trusts_all_ ? TrustDomain{} : trust_domain_of(pid).value_or(TrustDomain{});
+}
+
+bool Processes::needs_new_domain(pid_t pid) const
+{
+    const TrustDomain key = key_of(pid);
+    return !domains_.empty() &&
+           std::none_of(domains_.begin(), domains_.end(), [&key](const auto& domain) {
+               return domain->key.value_or(key) == key;
+           });
+}
+
+// Returns the domain for a process, and starts an agent if it needs a new domain.
+Result<std::size_t> Processes::domain_for(pid_t pid)
+{
+    if (auto agent = ensure_agent(); !agent)
+        return agent.error();
+    const TrustDomain key = key_of(pid);
+    for (bool unused : {false, true})
+        for (std::size_t i = 0; i < domains_.size(); i++)
+            if (domains_[i]->key ? domains_[i]->key == key : unused)
+                return i;
+    if (domains_.size() == max_domains)
+        return Error{Code::limit, "the session already traces processes of " +
+                                      std::to_string(max_domains) +
+                                      " users or sandboxes, the maximum; use -x "
+                                      "trust=all if they may share memory"};
+    if (auto added = add_agent(); !added)
+        return added.error();
+    debug("process %d: new trust domain %zu", pid, domains_.size() - 1);
+    return domains_.size() - 1;
+}
+
+Result<ps_prochandle*> Processes::adopt(pid_t pid, TargetKind kind, std::size_t domain)
 {
     auto process = std::make_unique<ps_prochandle>(pid, kind);
+    process->domain = domain;
     process->symbols = searched_.take(pid);
     if (process->symbols == nullptr) {
         auto symbols = ProcessSymbols::open(pid, images_);
@@ -38,6 +81,7 @@ Result<ps_prochandle*> Processes::adopt(pid_t pid, TargetKind kind)
     debug("process %d: %s, %zu modules", process->pid,
           kind == TargetKind::created ? "created" : "grabbed",
           process->symbols->modules().size());
+    domains_[domain]->key = key_of(kind == TargetKind::created ? ::getpid() : pid);
     processes_.push_back(std::move(process));
     return processes_.back().get();
 }
@@ -46,31 +90,34 @@ Result<ps_prochandle*> Processes::create(const std::vector<std::string>& argv,
                                          const std::vector<EnvChange>& env,
                                          EvalTime evaltime)
 {
-    if (auto agent = ensure_agent(); !agent)
-        return agent.error();
-    auto target = agent_->create(argv, env, evaltime);
+    // The agent is dtrace's child, and starts the command as dtrace's user.
+    const auto domain = domain_for(::getpid());
+    if (!domain)
+        return domain.error();
+    auto target = agent(*domain)->create(argv, env, evaltime);
     if (!target)
         return without_prefix(argv[0], without_prefix("start", target.error()));
-    return adopt(target->pid, TargetKind::created);
+    return adopt(target->pid, TargetKind::created, *domain);
 }
 
 Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
 {
     if (ps_prochandle* known = find(pid); known != nullptr && known->is_held())
         return known;
-    if (auto agent = ensure_agent(); !agent)
-        return agent.error();
-    auto target = agent_->grab(pid);
+    const auto domain = domain_for(pid);
+    if (!domain)
+        return domain.error();
+    auto target = agent(*domain)->grab(pid);
     if (!target)
         return without_prefix("grab process " + std::to_string(pid), target.error());
-    auto adopted = adopt(pid, kind);
+    auto adopted = adopt(pid, kind, *domain);
     if (!adopted)
         return adopted;
     // If an earlier tracer left patches in the text, the agent restores the text now,
     // because sites cannot be planned in patched text.
     auto left = left_behind(*(*adopted)->symbols);
     if (left && !left->empty()) {
-        if (auto put = agent_->put_back(pid, *left); !put)
+        if (auto put = agent(*domain)->put_back(pid, *left); !put)
             return without_prefix("grab process " + std::to_string(pid), put.error());
     }
     return adopted;
@@ -90,7 +137,10 @@ Result<ProcessSymbols*> Processes::symbols_of(pid_t pid)
 
 bool Processes::is_ours(pid_t pid) const
 {
-    return pid == ::getpid() || (agent_ && pid == agent_->agent_pid());
+    return pid == ::getpid() ||
+           std::any_of(domains_.begin(), domains_.end(), [pid](const auto& domain) {
+               return domain->agent.agent_pid() == pid;
+           });
 }
 
 std::unique_ptr<ProcessSymbols> Processes::open_symbols(pid_t pid)
@@ -140,16 +190,17 @@ void Processes::release(ps_prochandle* process)
 {
     debug("process %d: released", process->pid);
     // An error is ignored, because detaching fails if the target has died.
-    if (process->is_held() && agent_)
-        (void)agent_->detach(process->pid);
+    if (AgentClient* agent = agent_of(*process); process->is_held() && agent != nullptr)
+        (void)agent->detach(process->pid);
     process->leave(HoldState::released);
 }
 
-void Processes::follow(pid_t parent, pid_t child)
+void Processes::follow(std::size_t domain, pid_t parent, pid_t child)
 {
     auto process = std::make_unique<ps_prochandle>(child, TargetKind::followed);
     process->parent = parent;
-    const ps_prochandle* from = find(parent);
+    process->domain = domain;
+    const ps_prochandle* from = find(domain, parent);
     process->origin = from != nullptr && from->is_followed() ? from->origin : parent;
     if (auto symbols = ProcessSymbols::open(child, images_))
         process->symbols = std::move(*symbols);
@@ -168,6 +219,14 @@ ps_prochandle* Processes::find(pid_t pid)
 {
     for (auto at = processes_.rbegin(); at != processes_.rend(); ++at)
         if ((*at)->pid == pid)
+            return at->get();
+    return nullptr;
+}
+
+ps_prochandle* Processes::find(std::size_t domain, pid_t pid)
+{
+    for (auto at = processes_.rbegin(); at != processes_.rend(); ++at)
+        if ((*at)->pid == pid && (*at)->domain == domain)
             return at->get();
     return nullptr;
 }

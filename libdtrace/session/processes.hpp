@@ -2,7 +2,8 @@
 // The traced processes of a session. The ptrace-agent holds them, and this class
 // symbolizes addresses in them.
 //
-// The agent is started with the first process. A process that has exited remains known,
+// Each trust domain (process/trust_domain.hpp) has an agent. The first agent is started
+// before the first process is known, and serves the domain of that process. A process that has exited remains known,
 // so that addresses recorded earlier can still be symbolized. If the user did not name
 // the process, only the data for symbolizing is kept (ended_processes.hpp). Addresses
 // of processes that are not traced are also symbolized (untraced_symbols.hpp).
@@ -18,6 +19,7 @@
 #include "libdtrace/session/untraced_symbols.hpp"
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
+#include "process/trust_domain.hpp"
 #include "ptrace-agent/wire/client.hpp"
 
 #include <cstddef>
@@ -53,8 +55,9 @@ public:
     // Returns null if they cannot be read, or if the process is dtrace or its agent.
     std::unique_ptr<ProcessSymbols> open_symbols(pid_t pid);
     void release(ps_prochandle* process);
-    // Adds a child that the agent already holds. The child may have exited.
-    void follow(pid_t parent, pid_t child);
+    // Adds a child that an agent already holds. The child may have exited. It belongs to
+    // the parent's domain, whose memory it maps.
+    void follow(std::size_t domain, pid_t parent, pid_t child);
     int n_followed() const; // children that are held
 
     // Removes handles of processes that are no longer held. Only affects followed
@@ -63,6 +66,8 @@ public:
     void remove_ended();
 
     ps_prochandle* find(pid_t pid);
+    // Finds a process that the agent of this domain holds, or has held.
+    ps_prochandle* find(std::size_t domain, pid_t pid);
     ps_prochandle* first(); // the process that $target denotes; null if there is none
     const std::vector<std::unique_ptr<ps_prochandle>>& all() const
     {
@@ -70,8 +75,25 @@ public:
     }
     // The symbols of processes that are not targets.
     UntracedSymbols& untraced() { return untraced_; }
-    AgentClient* agent() { return agent_ ? &*agent_ : nullptr; }
+    // Starts the first agent.
     Result<Ok> ensure_agent();
+    std::size_t n_agents() const { return domains_.size(); }
+    // Returns the agent of a domain, or null if it has not been started. The domains are
+    // numbered from 0.
+    AgentClient* agent(std::size_t domain = 0)
+    {
+        return domain < domains_.size() ? &domains_[domain]->agent : nullptr;
+    }
+    AgentClient* agent_of(const ps_prochandle& process)
+    {
+        return agent(process.domain);
+    }
+    // Makes all processes that are grabbed from now on members of the first domain
+    // (-x trust=all).
+    void trust_all() { trusts_all_ = true; }
+    // Returns whether a process would become a member of a new domain, although there is
+    // already a domain with processes.
+    bool needs_new_domain(pid_t pid) const;
     // Returns, and forgets, the messages about truncated tables in the targets' files.
     std::vector<std::string> take_cuts() { return images_.take_cuts(); }
 
@@ -89,12 +111,20 @@ public:
 
 private:
     bool is_ours(pid_t pid) const;
-    Result<ps_prochandle*> adopt(pid_t pid, TargetKind kind);
+    Result<Ok> add_agent();
+    TrustDomain key_of(pid_t pid) const;
+    Result<std::size_t> domain_for(pid_t pid);
+    Result<ps_prochandle*> adopt(pid_t pid, TargetKind kind, std::size_t domain);
     ProcessSymbols* traced_symbols(pid_t pid, bool& traced);
     ProcessSymbols* known_symbols(std::uint64_t pid);
 
     KernelSymbols kernel_;
-    std::optional<AgentClient> agent_;
+    struct Domain {
+        AgentClient agent;
+        std::optional<TrustDomain> key{}; // nullopt until it has a process
+    };
+    std::vector<std::unique_ptr<Domain>> domains_;
+    bool trusts_all_ = false;
     ImageCache images_;
     std::vector<std::unique_ptr<ps_prochandle>> processes_;
     EndedProcesses ended_;

@@ -113,7 +113,7 @@ int Session::prepare()
         backend_->make_arena() != 0)
         return -1;
     targets_.grab_matched();
-    if (s_.processes.agent() != nullptr && backend_->prepare_agent() != 0)
+    if (s_.processes.agent() != nullptr && backend_->prepare_agents() != 0)
         return -1;
     compiler_.forget_announced_sites();
     make_consumer();
@@ -126,7 +126,7 @@ int Session::prepare()
     for (const Enabling& each : s_.enabled)
         if (enable(each) != 0)
             return -1;
-    backend_->touch_arena();
+    backend_->touch_arenas();
 
     for (const auto& process : s_.processes.all())
         if (process->is_held() && targets_.plant(*process) != 0)
@@ -143,7 +143,7 @@ int Session::start()
     debug("go: %zu programs, %u probes, an arena of %zu KiB", s_.enabled.size(),
           s_.n_probes_added, std::size_t{s_.arena->total_bytes() >> 10});
     s_.active = true;
-    dt_activity_advance(s_.arena->base(), DT_ACTIVITY_INACTIVE, DT_ACTIVITY_WARMUP);
+    advance(DT_ACTIVITY_INACTIVE, DT_ACTIVITY_WARMUP);
     tend(monotonic_ns());
     if (s_.new_processes.polls() && !s_.has_own_targets() && s_.awaits_statics())
         s_.complain(
@@ -151,7 +151,10 @@ int Session::start()
             "live for less than 0.1 s; run it with CAP_NET_ADMIN so that the kernel "
             "reports every new process");
     fire(probe_begin);
-    dt_activity_advance(s_.arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
+    // After an exit() in BEGIN, the probes in the other arenas must not fire either.
+    advance(DT_ACTIVITY_WARMUP, dt_has_exited(s_.arena->base()) != 0
+                                    ? DT_ACTIVITY_DRAINING
+                                    : DT_ACTIVITY_ACTIVE);
     return backend_->start_timers();
 }
 
@@ -167,7 +170,31 @@ void Session::make_consumer()
     config.max_aggregated_bytes = largest_aggregated_bytes();
     config.returns_memory = backend_->can_return_memory();
     s_.consumer = std::make_unique<Consumer>(config);
+    for (const auto& arena : s_.domain_arenas)
+        s_.consumer->add_arena(arena->base());
     apply_display();
+}
+
+// Advances the activity in each arena whose activity is `from`.
+void Session::advance(dt_activity from, dt_activity to)
+{
+    for (const ArenaMemory* arena : s_.all_arenas())
+        dt_activity_advance(arena->base(), from, to);
+}
+
+// Moves the records of committed speculations to the principal buffers, because they
+// belong to the output. A call of dt_clean() moves only a limited number of bytes, so it
+// is repeated. Targets can keep committing speculations, so this function gives up after
+// one second.
+void Session::clean_all()
+{
+    constexpr std::uint64_t longest_ns = 1'000'000'000;
+    const std::uint64_t until = monotonic_ns() + longest_ns;
+    for (const ArenaMemory* arena : s_.all_arenas())
+        while (dt_clean(arena->base(), backend_->owner(), monotonic_ns(),
+                        thread_alive) != 0 &&
+               monotonic_ns() < until)
+            continue;
 }
 
 // Refuses programs whose records do not fit into their buffers, because nothing would
@@ -221,6 +248,8 @@ void Session::back_out()
     s_.active = s_.stopped = false;
     s_.consumer.reset();
     backend_.reset();
+    s_.domain_arenas.clear();
+    clock_lines_.clear();
     s_.arena.reset();
     s_.open_kernel();
     s_.listener.probes_renamed();
@@ -240,25 +269,20 @@ int Session::stop()
     backend_->stop_timers();
     targets_.reports().report_unmatched(UINT64_MAX);
     targets_.reports().report_cuts();
-    void* base = s_.arena->base();
-    for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
-        dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
-    // Moves the records of committed speculations to the principal buffers, because
-    // they belong to the output. A call of dt_clean() moves only a limited number of
-    // bytes, so it is repeated. Targets can keep committing speculations, so clean()
-    // gives up after one second.
-    constexpr std::uint64_t longest_ns = 1'000'000'000;
-    const std::uint64_t until = monotonic_ns() + longest_ns;
-    auto clean = [this, base, until] {
-        while (dt_clean(base, backend_->owner(), monotonic_ns(), thread_alive) != 0 &&
-               monotonic_ns() < until)
-            continue;
-    };
-    clean();
+    for (dt_activity from :
+         {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
+        advance(from, DT_ACTIVITY_COOLDOWN);
+    clean_all();
     fire(probe_end);
-    clean();
-    dt_activity_advance(base, DT_ACTIVITY_COOLDOWN, DT_ACTIVITY_STOPPED);
+    clean_all();
+    advance(DT_ACTIVITY_COOLDOWN, DT_ACTIVITY_STOPPED);
     return 0;
+}
+
+static dt_session* session_of(const ArenaMemory& arena)
+{
+    const auto* header = static_cast<const dt_arena*>(arena.base());
+    return static_cast<dt_session*>(dt_at(arena.base(), header->session));
 }
 
 int Session::status()
@@ -267,17 +291,25 @@ int Session::status()
         return DTRACE_STATUS_NONE;
     if (s_.stopped)
         return DTRACE_STATUS_STOPPED;
-    auto* header = static_cast<dt_arena*>(s_.arena->base());
-    auto* session = static_cast<dt_session*>(dt_at(s_.arena->base(), header->session));
-    if (dt_has_exited(s_.arena->base()))
+    const std::vector<ArenaMemory*> arenas = s_.all_arenas();
+    if (std::any_of(arenas.begin(), arenas.end(), [](const ArenaMemory* arena) {
+            return dt_has_exited(arena->base()) != 0;
+        })) {
+        // An exit() in one trust domain ends tracing in all of them.
+        advance(DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING);
         return DTRACE_STATUS_EXITED;
+    }
+    auto* header = static_cast<dt_arena*>(s_.arena->base());
+    auto* session = session_of(*s_.arena);
     // The kernel module sets DT_ACTIVITY_KILLED. In an arena in user space, a target
     // could write this value, so it is ignored there.
     if (header->own == 0 &&
         __atomic_load_n(&session->activity, __ATOMIC_ACQUIRE) == DT_ACTIVITY_KILLED)
         return s_.fail(EDT_BRICKED);
     if (s_.options.run_time(DTRACEOPT_bufpolicy) == DT_BUFPOLICY_FILL &&
-        __atomic_load_n(&session->filled, __ATOMIC_ACQUIRE) != 0)
+        std::any_of(arenas.begin(), arenas.end(), [](const ArenaMemory* arena) {
+            return __atomic_load_n(&session_of(*arena)->filled, __ATOMIC_ACQUIRE) != 0;
+        }))
         return DTRACE_STATUS_FILLED;
     return DTRACE_STATUS_OKAY;
 }
@@ -314,19 +346,25 @@ void Session::tend(std::uint64_t now)
     constexpr std::uint64_t lease_ns = 30'000'000'000, longest_ns = 10'000'000'000;
     const std::uint64_t renew_ns =
         std::min(s_.options.run_time(DTRACEOPT_statusrate), longest_ns);
-    auto* header = static_cast<dt_arena*>(s_.arena->base());
-    auto* session = static_cast<dt_session*>(dt_at(s_.arena->base(), header->session));
-    clock_line_.tend(session->clock, now);
+    const std::vector<ArenaMemory*> arenas = s_.all_arenas();
+    const bool has_new_arena = clock_lines_.size() < arenas.size();
+    while (clock_lines_.size() < arenas.size())
+        clock_lines_.emplace_back();
+    for (std::size_t i = 0; i < arenas.size(); i++)
+        clock_lines_[i].tend(session_of(*arenas[i])->clock, now);
     targets_.reports().report_unmatched(now);
-    if (now - lease_renewed_at_ >= renew_ns) {
-        __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
+    if (has_new_arena || now - lease_renewed_at_ >= renew_ns) {
+        for (const ArenaMemory* arena : arenas)
+            __atomic_store_n(&session_of(*arena)->lease_until, now + lease_ns,
+                             __ATOMIC_RELEASE);
         lease_renewed_at_ = now;
         // Symbolizing the addresses in records also reads files. Since the last report,
         // tables of these files may have been truncated because they are too large.
         targets_.reports().report_cuts();
     }
     if (now - cleaned_at_ >= s_.options.run_time(DTRACEOPT_cleanrate)) {
-        dt_clean(s_.arena->base(), backend_->owner(), now, thread_alive);
+        for (const ArenaMemory* arena : arenas)
+            dt_clean(arena->base(), backend_->owner(), now, thread_alive);
         cleaned_at_ = now;
     }
     backend_->tend(now);

@@ -27,6 +27,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <memory>
 
 namespace dt {
@@ -68,6 +69,8 @@ private:
     int check_sizes();
     int enable(const Enabling& enabling);
     void fire(std::uint32_t probe); // BEGIN or END
+    void advance(dt_activity from, dt_activity to);
+    void clean_all();
     void apply_display();
 
     SessionState s_;
@@ -75,7 +78,7 @@ private:
     ProgramCompiler compiler_{s_};
     std::unique_ptr<Backend> backend_; // null before go()
     Targets targets_{s_, backend_};
-    ClockLine clock_line_;                                // for the arena's dt_clock
+    std::deque<ClockLine> clock_lines_; // one for each arena's dt_clock
     std::uint64_t cleaned_at_ = 0, lease_renewed_at_ = 0; // monotonic ns
 };
 

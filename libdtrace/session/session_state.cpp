@@ -50,6 +50,14 @@ void SessionState::open_kernel()
     providers.set_kernel_usable(kernel.has_value());
 }
 
+std::vector<ArenaMemory*> SessionState::all_arenas()
+{
+    std::vector<ArenaMemory*> all{&*arena};
+    for (const auto& further : domain_arenas)
+        all.push_back(further.get());
+    return all;
+}
+
 bool SessionState::has_own_targets() const
 {
     return std::any_of(processes.all().begin(), processes.all().end(),

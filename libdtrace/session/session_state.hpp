@@ -105,7 +105,11 @@ struct SessionState {
     std::optional<KernelDevice> kernel;
     std::string why_no_kernel;
 
-    std::optional<ArenaMemory> arena;
+    // Returns the first arena, and the arenas of the trust domains.
+    std::vector<ArenaMemory*> all_arenas();
+
+    std::optional<ArenaMemory> arena;                        // the first arena
+    std::vector<std::unique_ptr<ArenaMemory>> domain_arenas; // see process_backend.hpp
     // The number of the registry's probes that are in the arena.
     std::uint32_t n_probes_added = 0;
     std::unique_ptr<Consumer> consumer;

@@ -14,21 +14,21 @@ namespace dt {
 
 // Updates a process after dlopen or dlclose. `forgotten` lists the sites that the agent
 // has removed because their library was unloaded.
-void Targets::libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgotten)
+void Targets::libraries_changed(ps_prochandle& process,
+                                std::span<const ForgottenProbe> forgotten)
 {
-    ps_prochandle* process = s_.processes.find(pid);
-    if (process == nullptr || !process->is_held() || process->symbols == nullptr)
+    if (!process.is_held() || process.symbols == nullptr)
         return;
     for (const ForgottenProbe& each : forgotten) {
         ProcessProbe* probe = s_.probes.probe(each.probe);
-        if (probe == nullptr || probe->pid != pid)
+        if (probe == nullptr || probe->pid != process.pid)
             continue;
         probe->set_planted(each.at, false);
-        process->unplanted.push_back(each.probe);
+        process.unplanted.push_back(each.probe);
     }
-    if (!process->symbols->refresh())
+    if (!process.symbols->refresh())
         return;
-    if (rematch(*process) != 0)
+    if (rematch(process) != 0)
         s_.complain(s_.error_text);
 }
 
@@ -130,8 +130,7 @@ void Targets::grab_new(pid_t pid)
         return;
     }
     ps_prochandle& process = **grabbed;
-    if ((!backend().agent_is_prepared() && backend().prepare_agent() != 0) ||
-        rematch(process) != 0 || plant(process) != 0)
+    if (backend().prepare_agents() != 0 || rematch(process) != 0 || plant(process) != 0)
         s_.complain(s_.error_text);
 }
 

@@ -6,7 +6,9 @@
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/sites.hpp"
 
+#include <poll.h>
 #include <utility>
+#include <vector>
 
 namespace dt {
 
@@ -33,7 +35,7 @@ int Targets::plant(ps_prochandle& process)
             ? FollowExec::itself
             : FollowExec::none;
     if (what != Follow::none || exec != FollowExec::none) {
-        auto followed = s_.processes.agent()->follow(process.pid, what, exec);
+        auto followed = s_.processes.agent_of(process)->follow(process.pid, what, exec);
         if (!followed && followed.error().code != Code::gone)
             return s_.fail(followed.error());
     }
@@ -45,7 +47,7 @@ int Targets::plant(ps_prochandle& process)
 
 bool Targets::admits(pid_t pid)
 {
-    return !backend().targets_share_memory() || users_.admits(pid);
+    return users_.admits(pid, backend().shared_variable());
 }
 
 // Attaches to each process in which a probe description has matched. Reports a process
@@ -70,10 +72,10 @@ void Targets::forget_sites(pid_t pid)
     s_.probes.forget(pid);
 }
 
-void Targets::resume_changed(const AgentEvent& event)
+void Targets::resume_changed(std::size_t domain, const AgentEvent& event)
 {
-    auto resumed =
-        s_.processes.agent()->resume_after_library_change(event.pid, event.status);
+    auto resumed = s_.processes.agent(domain)->resume_after_library_change(
+        event.pid, event.status);
     if (!resumed && resumed.error().code != Code::gone)
         s_.complain(resumed.error().text);
 }
@@ -99,28 +101,53 @@ static const char* event_text(AgentEvent::Kind kind)
     return "";
 }
 
-// Handles the pending events of the agent. Stops after max_handling_ns, because a
+int Targets::wait(std::uint64_t longest_ns, int also)
+{
+    std::vector<pollfd> fds{{also, POLLIN, 0}, {s_.new_processes.fd(), POLLIN, 0}};
+    for (std::size_t i = 0; i < s_.processes.n_agents(); i++) {
+        AgentClient& agent = *s_.processes.agent(i);
+        if (agent.has_event())
+            return 1;
+        fds.push_back({agent.fd(), POLLIN, 0});
+    }
+    const timespec timeout{0, static_cast<long>(longest_ns)};
+    return ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
+}
+
+// Handles the pending events of all agents. Stops after max_handling_ns, because a
 // program that keeps loading libraries may cause events faster than they can be
-// handled. The remaining events are handled after records have been drained.
+// handled. The remaining events are handled after records have been drained. Each call
+// begins with another agent, so that the events of one agent do not delay the others
+// forever.
 void Targets::handle_events()
 {
-    AgentClient* agent = s_.processes.agent();
-    if (agent == nullptr)
+    const std::size_t n_agents = s_.processes.n_agents();
+    if (n_agents == 0)
         return;
     s_.processes.remove_ended();
     if (s_.active)
         recycler_.recycle();
-    for (std::uint64_t began = monotonic_ns();
-         monotonic_ns() - began < max_handling_ns;) {
-        auto next = agent->next_event();
+    const std::uint64_t until = monotonic_ns() + max_handling_ns;
+    first_agent_ = (first_agent_ + 1) % n_agents;
+    for (std::size_t i = 0; i < n_agents; i++)
+        if (!handle_events_of((first_agent_ + i) % n_agents, until))
+            return;
+}
+
+// Handles the events of one agent. Returns false if the time is over.
+bool Targets::handle_events_of(std::size_t domain, std::uint64_t until_ns)
+{
+    AgentClient& agent = *s_.processes.agent(domain);
+    while (monotonic_ns() < until_ns) {
+        auto next = agent.next_event();
         if (!next) {
             s_.complain(next.error().text);
-            return;
+            return true;
         }
         if (!*next)
-            return;
+            return true;
         const AgentEvent& event = **next;
-        ps_prochandle* process = s_.processes.find(event.pid);
+        ps_prochandle* process = s_.processes.find(domain, event.pid);
         debug("process %d: %s", event.pid, event_text(event.kind));
         switch (event.kind) {
         case AgentEvent::exited:
@@ -134,25 +161,25 @@ void Targets::handle_events()
             if (process != nullptr)
                 program_changed(*process, event.status != 0, event.text);
             if (event.status != 0)
-                resume_changed(event);
+                resume_changed(domain, event);
             break;
         case AgentEvent::libraries_changed: {
-            if (s_.active && !s_.stopped) {
-                libraries_changed(event.pid, event.forgotten);
-                if (process != nullptr && plant(*process) != 0)
+            if (s_.active && !s_.stopped && process != nullptr) {
+                libraries_changed(*process, event.forgotten);
+                if (plant(*process) != 0)
                     s_.complain(s_.error_text);
             } else if (process != nullptr && process->symbols != nullptr) {
                 (void)process->symbols->refresh();
             }
-            resume_changed(event);
+            resume_changed(domain, event);
             break;
         }
         case AgentEvent::forked:
             if (event.status == 0)
                 break;
-            s_.processes.follow(event.pid, event.child);
+            s_.processes.follow(domain, event.pid, event.child);
             s_.probes.inherit(event.pid, event.child);
-            if (ps_prochandle* child = s_.processes.find(event.child);
+            if (ps_prochandle* child = s_.processes.find(domain, event.child);
                 child != nullptr && process != nullptr)
                 child->program_probes = process->program_probes;
             break;
@@ -167,19 +194,35 @@ void Targets::handle_events()
             s_.report(process, event.text);
             break;
         case AgentEvent::agent_gone:
-            s_.complain("dtrace no longer traces any process: " + event.text);
-            // The processes may still run, but this session has lost all of them.
-            for (const auto& other : s_.processes.all()) {
-                if (!other->leave(HoldState::lost))
-                    continue;
-                if (other->has_breakpoints)
-                    reports_.report_danger(*other);
-                lower_semaphores(other->pid);
-                forget_sites(other->pid);
-                s_.listener.process(other.get(), nullptr);
-            }
-            return;
+            lose_agent(domain, event.text);
+            return true;
         }
+    }
+    return false;
+}
+
+// Called after an agent has died. The processes of its domain may still run, but this
+// session has lost all of them.
+void Targets::lose_agent(std::size_t domain, const std::string& why)
+{
+    std::vector<ps_prochandle*> lost;
+    bool holds_others = false;
+    for (const auto& process : s_.processes.all()) {
+        if (process->domain == domain && process->leave(HoldState::lost))
+            lost.push_back(process.get());
+        else
+            holds_others |= process->is_held();
+    }
+    if (!holds_others)
+        s_.complain("dtrace no longer traces any process: " + why);
+    for (ps_prochandle* process : lost) {
+        if (holds_others)
+            s_.report(process, "is no longer traced: " + why);
+        if (process->has_breakpoints)
+            reports_.report_danger(*process);
+        lower_semaphores(process->pid);
+        forget_sites(process->pid);
+        s_.listener.process(process, nullptr);
     }
 }
 

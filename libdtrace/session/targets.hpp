@@ -35,7 +35,11 @@ public:
     // Plants all unplanted sites of a process. Returns 0. If planting fails, stores the
     // error with SessionState::fail() and returns -1.
     int plant(ps_prochandle& process);
-    // Handles the pending events of the agent, for at most 100 ms.
+    // Waits until an agent has an event, a new process has started, or the descriptor
+    // `also` is readable, but at most for `longest_ns` (less than one second). Returns
+    // the result of poll(2), or 1 if an agent already has an event.
+    int wait(std::uint64_t longest_ns, int also);
+    // Handles the pending events of all agents, for at most 100 ms.
     void handle_events();
     // If descriptions apply to all processes, matches them against the processes that
     // have started since the last call.
@@ -48,8 +52,11 @@ private:
     Backend& backend() { return *backend_; }
     bool admits(pid_t pid);
     void forget_sites(pid_t pid);
-    void resume_changed(const AgentEvent& event);
-    void libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgotten);
+    bool handle_events_of(std::size_t domain, std::uint64_t until_ns);
+    void resume_changed(std::size_t domain, const AgentEvent& event);
+    void lose_agent(std::size_t domain, const std::string& why);
+    void libraries_changed(ps_prochandle& process,
+                           std::span<const ForgottenProbe> forgotten);
     void program_changed(ps_prochandle& process, bool still_traced,
                          const std::string& program);
     // Matches the descriptions against the current modules of a process. Returns 0, or
@@ -62,6 +69,7 @@ private:
     UserLimit users_;
     ProbeRecycler recycler_;
     TargetReports reports_;
+    std::size_t first_agent_ = 0; // where the last call of handle_events() began
 };
 
 } // namespace dt

@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/user_limit.hpp"
 
-#include "process/proc_files.hpp"
+#include "process/trust_domain.hpp"
 
 #include <algorithm>
-#include <unistd.h>
 
 namespace dt {
 
-bool UserLimit::admits(pid_t pid)
+bool UserLimit::admits(pid_t pid, const std::string& variable)
 {
-    if (s_.options.trust == TrustOption::all)
+    if (variable.empty() || !s_.processes.needs_new_domain(pid))
         return true;
-    const std::string status = read_proc_file(pid, "status");
-    if (status.empty())
+    const auto domain = trust_domain_of(pid);
+    if (!domain)
         return true; // the process has exited; grabbing it will report that
-    const std::uint64_t ours = ::geteuid();
-    for (int n = 0; n < 4; n++) { // real, effective, saved, and file system id
-        const std::uint64_t user = status_number(status, "Uid", n);
-        if (user == ours)
-            continue;
-        if (!other_user_)
-            other_user_ = user;
-        if (user == *other_user_)
-            continue;
-        left_out_.insert(pid);
-        left_out_users_.insert(user);
-        return false;
-    }
-    return true;
+    variable_ = variable;
+    left_out_.insert(pid);
+    left_out_users_.insert(domain->users[0]);
+    return false;
 }
 
 void UserLimit::report_left_out()
@@ -40,14 +29,12 @@ void UserLimit::report_left_out()
     auto counted = [](std::size_t n, const char* one, const char* several) {
         return std::to_string(n) + " " + (n == 1 ? one : several);
     };
-    s_.complain(
-        counted(left_out_.size(), "process", "processes") + " of " +
-        counted(left_out_users_.size(), "other user", "other users") +
-        " will not be traced: all targets write to the same memory, and processes of "
-        "user " +
-        std::to_string(*other_user_) +
-        " are already traced. Name processes with -p, or trace all users with -x "
-        "trust=all");
+    s_.complain(counted(left_out_.size(), "process", "processes") + " of " +
+                counted(left_out_users_.size(), "other user", "other users") +
+                " will not be traced: the program shares the variable " + variable_ +
+                " among all targets, and targets of different users do not share "
+                "memory. Use an aggregation or a self-> variable instead, or -x "
+                "trust=all if they may share memory");
 }
 
 } // namespace dt

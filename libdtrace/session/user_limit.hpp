@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Decides which processes may become targets, depending on their users. All targets of
-// a session write to shared memory, so one target can corrupt another target's records.
-// Therefore, if the user of dtrace did not name the processes, only those of dtrace's
-// user and of one other user become targets. Processes of any further user become
-// targets only with -x trust=all.
+// Decides which processes may become targets, depending on their trust domains. Targets
+// of different domains have separate memory. If the D program has a variable through
+// which all targets share data, only processes of one domain can be traced: that of the
+// first target. With -x trust=all, all processes belong to this domain.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <set>
+#include <string>
 
 namespace dt {
 
@@ -18,15 +17,16 @@ class UserLimit {
 public:
     explicit UserLimit(SessionState& state) : s_(state) {}
 
-    // Returns whether a process may become a target. If not, records the process as
+    // Returns whether a process may become a target. `variable` is the name of the
+    // shared variable, or "". If the process may not become a target, records it as
     // omitted.
-    bool admits(pid_t pid);
+    bool admits(pid_t pid, const std::string& variable);
     // Reports the omitted processes if one of their users has not been reported yet.
     void report_left_out();
 
 private:
     SessionState& s_;
-    std::optional<std::uint64_t> other_user_; // the first user that is not dtrace's own
+    std::string variable_;
     std::set<std::uint64_t> left_out_users_, reported_users_;
     std::set<pid_t> left_out_;
 };

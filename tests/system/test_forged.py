@@ -175,37 +175,6 @@ def two_busy_threads_lose_no_value_of_a_distribution_with_100000_keys(t):
         equal((n_counted, n_keys > 99900), (2 * n_updates, True), f"bursts of {burst}")
         out.unlink()
 
-def without_p_and_c_processes_of_only_one_other_user_are_traced(t):
-    if os.geteuid() != 0:
-        raise Skip("an ordinary user cannot trace processes of other users")
-    need("gcc", "setpriv")
-    binary = t.scratch / "anybody" / "probed"
-    installed(t)
-    subprocess.run(["gcc", "-O1", "-xc", "-", f"-I{HERE.parent.parent}/usdt/include", "-o", str(binary)],
-                   input="""#include <dtrace/sdt.h>
-                            #include <stdio.h>
-                            #include <poll.h>
-                            int main(void) {
-                                struct pollfd in = {0, POLLIN, 0};
-                                puts("ready"); fflush(stdout);
-                                while (poll(&in, 1, 5) == 0) DTRACE_PROBE(forgedtest, beat);
-                            }""", text=True, check=True)
-    users = (0, 65534, 65533, 65533, 65532)
-    with contextlib.ExitStack() as stack:
-        running = {}
-        for user in users:
-            command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", str(binary)]
-            process = stack.enter_context(held(subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)))
-            ready(process)
-            running[process.pid] = user
-        for flags, n_other in (((), 1), (("-x", "trust=all"), 3)):
-            done = t.run("-qn", "forgedtest*:::beat { @[pid] = count(); } tick-1s { exit(0); }", *flags)
-            equal(done.returncode, 0, done.stderr)
-            seen = {running[int(line.split()[0])] for line in done.stdout.splitlines() if line.strip()}
-            equal((0 in seen, len(seen - {0})), (True, n_other), f"users that were traced {seen}")
-            equal("of 2 other users will not be traced" in done.stderr, n_other == 1, done.stderr)
-
 TESTS = tests_in(globals(), installed, ended)
 
 if __name__ == "__main__":

@@ -11,6 +11,71 @@
 
 namespace dt {
 
+// Reserves the addresses of all parts.
+Result<Ok> ArenaMemory::reserve()
+{
+    void* base = ::mmap(nullptr, total_bytes_, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return errno_error("reserve " + std::to_string(total_bytes_) +
+                           " bytes for the arena");
+    base_ = base;
+    return Ok{};
+}
+
+// Maps a part read-write, and seals its memfd.
+static Result<Ok> map_part(void* base, std::uint64_t at, std::uint64_t bytes,
+                           const Fd& fd, int seals)
+{
+    constexpr int fixed_size = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    if (bytes != 0 &&
+        ::mmap(static_cast<char*>(base) + at, bytes, PROT_READ | PROT_WRITE,
+               MAP_SHARED | MAP_FIXED, fd.get(), 0) == MAP_FAILED)
+        return errno_error("map the arena");
+    if (::fcntl(fd.get(), F_ADD_SEALS, fixed_size | seals) != 0)
+        return errno_error("seal the arena");
+    return Ok{};
+}
+
+// Creates and maps the data part and the private part.
+Result<Ok> ArenaMemory::map_data()
+{
+    auto data = make_writable_memfd("dtrace-data", private_at_ - program_bytes_);
+    if (!data)
+        return data.error().during("make the arena");
+    data_ = std::move(*data);
+    auto own = make_writable_memfd("dtrace-private", total_bytes_ - private_at_);
+    if (!own)
+        return own.error().during("make the arena");
+    private_ = std::move(*own);
+    if (auto mapped =
+            map_part(base_, program_bytes_, private_at_ - program_bytes_, data_, 0);
+        !mapped)
+        return mapped;
+    return map_part(base_, private_at_, total_bytes_ - private_at_, private_, 0);
+}
+
+Result<ArenaMemory> ArenaMemory::create_like(const ArenaMemory& first)
+{
+    ArenaMemory arena;
+    arena.program_bytes_ = first.program_bytes_;
+    arena.private_at_ = first.private_at_;
+    arena.total_bytes_ = first.total_bytes_;
+    if (auto reserved = arena.reserve(); !reserved)
+        return reserved.error();
+    arena.program_ = Fd(::fcntl(first.program_fd(), F_DUPFD_CLOEXEC, 0));
+    if (!arena.program_ ||
+        ::mmap(arena.base_, arena.program_bytes_, PROT_READ, MAP_SHARED | MAP_FIXED,
+               arena.program_fd(), 0) == MAP_FAILED)
+        return errno_error("map the arena");
+    if (auto mapped = arena.map_data(); !mapped)
+        return mapped.error();
+    if (::madvise(arena.base_, arena.total_bytes_, MADV_DONTFORK) != 0)
+        return errno_error("keep the arena from child processes");
+    dt_arena_init_like(arena.base_, first.base_);
+    return arena;
+}
+
 Result<ArenaMemory> ArenaMemory::create(const dt_arena_config& config)
 {
     ArenaMemory arena;
@@ -18,50 +83,22 @@ Result<ArenaMemory> ArenaMemory::create(const dt_arena_config& config)
     dt_arena_layout(&config, &program_bytes, &total_bytes);
     arena.program_bytes_ = program_bytes;
     arena.total_bytes_ = total_bytes;
-    const std::uint64_t private_at = dt_arena_private_at(&config);
-    arena.private_at_ = private_at;
-    void* base = ::mmap(nullptr, total_bytes, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED)
-        return errno_error("reserve " + std::to_string(total_bytes) +
-                           " bytes for the arena");
-    arena.base_ = base;
-    auto map = [base](std::uint64_t at, std::uint64_t bytes, const Fd& fd, int seals) {
-        constexpr int fixed_size = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-        if (bytes != 0 &&
-            ::mmap(static_cast<char*>(base) + at, bytes, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_FIXED, fd.get(), 0) == MAP_FAILED)
-            return Result<Ok>(errno_error("map the arena"));
-        if (::fcntl(fd.get(), F_ADD_SEALS, fixed_size | seals) != 0)
-            return Result<Ok>(errno_error("seal the arena"));
-        return Result<Ok>(Ok{});
-    };
+    arena.private_at_ = dt_arena_private_at(&config);
+    if (auto reserved = arena.reserve(); !reserved)
+        return reserved.error();
     auto program = make_memfd("dtrace-program", program_bytes);
     if (!program)
         return program.error().during("make the arena");
-    if (auto mapped = map(0, program_bytes, program->writer, F_SEAL_FUTURE_WRITE);
+    if (auto mapped = map_part(arena.base_, 0, program_bytes, program->writer,
+                               F_SEAL_FUTURE_WRITE);
         !mapped)
         return mapped.error();
     program->writer = Fd();
     // Other processes receive a read-only descriptor of the program part.
     arena.program_ = std::move(program->reader);
-
-    auto data = make_writable_memfd("dtrace-data", private_at - program_bytes);
-    if (!data)
-        return data.error().during("make the arena");
-    arena.data_ = std::move(*data);
-    if (auto mapped = map(program_bytes, private_at - program_bytes, arena.data_, 0);
-        !mapped)
+    if (auto mapped = arena.map_data(); !mapped)
         return mapped.error();
-
-    auto own = make_writable_memfd("dtrace-private", total_bytes - private_at);
-    if (!own)
-        return own.error().during("make the arena");
-    arena.private_ = std::move(*own);
-    if (auto mapped = map(private_at, total_bytes - private_at, arena.private_, 0);
-        !mapped)
-        return mapped.error();
-    dt_arena_init(base, &config);
+    dt_arena_init(arena.base_, &config);
     return arena;
 }
 
@@ -71,12 +108,9 @@ Result<ArenaMemory> ArenaMemory::map(int device, std::uint64_t program_bytes,
     ArenaMemory arena;
     arena.program_bytes_ = program_bytes;
     arena.private_at_ = arena.total_bytes_ = total_bytes;
-    void* base = ::mmap(nullptr, total_bytes, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED)
-        return errno_error("reserve " + std::to_string(total_bytes) +
-                           " bytes for the arena");
-    arena.base_ = base;
+    if (auto reserved = arena.reserve(); !reserved)
+        return reserved.error();
+    void* base = arena.base_;
     if (::mmap(base, program_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, device, 0) ==
             MAP_FAILED ||
         ::mmap(static_cast<char*>(base) + program_bytes, total_bytes - program_bytes,

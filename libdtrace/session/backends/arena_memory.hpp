@@ -22,6 +22,10 @@ namespace dt {
 class ArenaMemory {
 public:
     static Result<ArenaMemory> create(const dt_arena_config& config);
+    // Creates another arena with the program part of `first`, which was made by
+    // create(), and with its own data and private parts. Its program part is mapped
+    // read-only. Child processes do not inherit the mapping.
+    static Result<ArenaMemory> create_like(const ArenaMemory& first);
     // Maps the arena of the kernel module through a descriptor of its device. The
     // program part is mapped read-only. No memfds are used.
     static Result<ArenaMemory> map(int device, std::uint64_t program_bytes,
@@ -44,6 +48,8 @@ public:
 
 private:
     ArenaMemory() = default;
+    Result<Ok> reserve();
+    Result<Ok> map_data();
     void* base_ = nullptr;
     std::uint64_t program_bytes_ = 0, private_at_ = 0, total_bytes_ = 0;
     Fd program_, data_, private_;

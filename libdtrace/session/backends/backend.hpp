@@ -9,7 +9,7 @@
 //
 // Session::go() chooses a backend and calls its functions in this order:
 //
-//   make_arena  prepare_agent  load ...  add_probes  enable ...  touch_arena  plant ...
+//   make_arena  prepare_agents  load ...  add_probes  enable ...  touch_arenas  plant ...
 //   attach  fire(BEGIN)  start_timers
 //
 // While tracing, add_probes, enable, plant and attach are repeated for programs and
@@ -39,10 +39,9 @@ public:
     // Creates the arena. If its buffers are too large, first reduces their sizes in the
     // options. Returns 0, or -1 after SessionState::fail().
     virtual int make_arena() = 0;
-    // Prepares the agent, if there is one, for planting probes in processes. Also
-    // called if the first process appears while tracing.
-    virtual int prepare_agent() = 0;
-    virtual bool agent_is_prepared() const = 0;
+    // Prepares the agents that were started since the last call for planting probes in
+    // processes. Also called if a process is grabbed while tracing.
+    virtual int prepare_agents() = 0;
     // Loads DOF into the arena, as dt_load() does.
     virtual int load(std::span<const std::byte> dof, dt_u32& first_clause,
                      dt_u32& n_clauses, dt_load_error& refused) = 0;
@@ -50,9 +49,9 @@ public:
     virtual int add_probes() = 0;
     // Enables a clause of the arena at these probes.
     virtual int enable(std::span<const std::uint32_t> ids, std::size_t clause) = 0;
-    // Prefaults the arena, if its pages must not be charged to the control groups of
+    // Prefaults the arenas, if their pages must not be charged to the control groups of
     // the targets.
-    virtual void touch_arena() {}
+    virtual void touch_arenas() {}
     // Returns whether the consumer may return the memory of buffers to the system.
     virtual bool can_return_memory() const { return false; }
     // Chooses the mechanism for a process. Called before the first sites are planted in
@@ -75,8 +74,9 @@ public:
     // Returns the id that this process writes into the lock of a shard while it drains
     // or cleans the shard.
     virtual std::uint32_t owner() const = 0;
-    // Returns whether the targets share memory that each of them can write to.
-    virtual bool targets_share_memory() const = 0;
+    // Returns the name of a variable of the D program through which targets share data.
+    // All targets must then belong to one trust domain. Returns "" if there is none.
+    virtual const std::string& shared_variable() const = 0;
     // Returns whether probes in the arena can be renamed and thus reused.
     virtual bool can_rename_probes() const = 0;
     // Returns this backend's default size of aggregation buffers in bytes, or 0 for the

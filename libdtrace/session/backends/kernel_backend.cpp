@@ -90,10 +90,12 @@ int KernelBackend::make_arena()
     }
 }
 
-// Lists all probes in processes as not yet planted. The agent does not need the arena,
-// because it plants nothing.
-int KernelBackend::prepare_agent()
+// Lists all probes in processes as not yet planted. The agents do not need the arena,
+// because they plant nothing.
+int KernelBackend::prepare_agents()
 {
+    if (std::exchange(prepared_, true))
+        return 0;
     for (const auto& process : s_.processes.all())
         process->unplanted = s_.probes.of_process(process->pid);
     return 0;
@@ -310,8 +312,8 @@ void KernelBackend::tend(std::uint64_t now_ns)
 int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                          const StaticTable& statics)
 {
-    auto watched =
-        s_.processes.agent()->plant(process.pid, {}, Mechanism::uprobe, {}, {});
+    auto watched = s_.processes.agent_of(process)->plant(process.pid, {},
+                                                         Mechanism::uprobe, {}, {});
     if (!watched && watched.error().code == Code::gone)
         return 0; // the process has exited, which is reported as an event
     if (!watched)

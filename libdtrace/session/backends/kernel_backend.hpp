@@ -34,8 +34,7 @@ public:
     // Uses an arena that the device already has, for example that of a claimed
     // anonymous enabling.
     void use(ArenaMemory arena);
-    int prepare_agent() override;
-    bool agent_is_prepared() const override { return true; }
+    int prepare_agents() override;
     int load(std::span<const std::byte> dof, dt_u32& first_clause, dt_u32& n_clauses,
              dt_load_error& refused) override;
     int add_probes() override;
@@ -48,7 +47,7 @@ public:
     int start_timers() override;
     void tend(std::uint64_t now_ns) override;
     std::uint32_t owner() const override;
-    bool targets_share_memory() const override { return false; }
+    const std::string& shared_variable() const override { return no_variable_; }
     bool can_rename_probes() const override { return false; }
 
 private:
@@ -59,6 +58,8 @@ private:
     int match_new_modules();
 
     SiteReports& reports_;
+    const std::string no_variable_; // targets cannot access the kernel's arena
+    bool prepared_ = false;
     std::optional<KernelUnwind> unwind_;
     std::uint32_t first_unattached_ =
         1;                // the first probe that attach() has not handled

@@ -3,6 +3,7 @@
 
 #include "libdtrace/session/backends/arena_sizes.hpp"
 #include "libdtrace/session/backends/memory_budget.hpp"
+#include "libdtrace/session/backends/shared_variables.hpp"
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/on_cpu.hpp"
 #include "libdtrace/session/sites.hpp"
@@ -38,23 +39,72 @@ int ProcessBackend::make_arena()
     if (make_shared_arena(s_, arena_is_charged_to_us_) != 0)
         return -1;
     host_ = std::make_unique<LocalHost>(s_.arena->base());
+    shared_variable_ = dt::shared_variable(s_);
+    if (!shared_variable_.empty() && s_.processes.n_agents() > 1)
+        return s_.fail(EACCES,
+                       "the targets belong to several users or sandboxes, and "
+                       "the program shares the variable " +
+                           shared_variable_ +
+                           " among them; use an aggregation or a self-> "
+                           "variable instead, or -x trust=all if they may share "
+                           "memory");
+    // Processes of further users can be found later only if the user named none.
+    has_own_arena_ =
+        shared_variable_.empty() &&
+        (s_.processes.n_agents() > 1 || (s_.options.trust == TrustOption::user &&
+                                         !s_.has_own_targets() && s_.awaits_statics()));
     return 0;
 }
 
-// Passes the arena to the agent. If there are many sites, the agent prepares for them
-// while this thread continues.
-int ProcessBackend::prepare_agent()
+// Returns the arena for the domain of the next agent.
+Result<ArenaMemory*> ProcessBackend::arena_for_domain()
 {
-    AgentClient* agent = s_.processes.agent();
-    if (agent == nullptr)
-        return 0;
-    auto set = agent->set_arena(
-        s_.arena->program_fd(), s_.arena->program_bytes(), s_.arena->data_fd(),
-        s_.arena->private_at() - s_.arena->program_bytes(), s_.arena->private_fd(),
-        s_.arena->total_bytes() - s_.arena->private_at());
+    if (!has_own_arena_ && n_prepared_ == 0)
+        return &*s_.arena;
+    if (!has_own_arena_)
+        return Error{Code::permission,
+                     "processes of several users must be named before tracing begins"};
+    auto made = ArenaMemory::create_like(*s_.arena);
+    if (!made)
+        return made.error();
+    const std::lock_guard lock(arenas_lock_);
+    s_.domain_arenas.push_back(std::make_unique<ArenaMemory>(std::move(*made)));
+    return s_.domain_arenas.back().get();
+}
+
+// Passes an arena to the agent.
+int ProcessBackend::prepare(AgentClient& agent)
+{
+    auto arena = arena_for_domain();
+    if (!arena)
+        return s_.fail(arena.error());
+    const ArenaMemory& to = **arena;
+    auto set = agent.set_arena(to.program_fd(), to.program_bytes(), to.data_fd(),
+                               to.private_at() - to.program_bytes(), to.private_fd(),
+                               to.total_bytes() - to.private_at());
     if (!set)
         return s_.fail(set.error());
-    agent_is_prepared_ = true;
+    if (has_own_arena_ && s_.consumer)
+        s_.consumer->add_arena(to.base());
+    copy_variables();
+    touch(**arena);
+    if (sampled_.empty())
+        return 0;
+    auto sampling = agent.profile(sampled_);
+    return sampling ? 0 : s_.fail(sampling.error());
+}
+
+// If there are many sites, the first agent prepares for them while this thread
+// continues.
+int ProcessBackend::prepare_agents()
+{
+    const bool first = n_prepared_ == 0;
+    for (; n_prepared_ < s_.processes.n_agents(); n_prepared_++)
+        if (prepare(*s_.processes.agent(n_prepared_)) != 0)
+            return -1;
+    AgentClient* agent = s_.processes.agent();
+    if (agent == nullptr || !first)
+        return 0;
     std::size_t n_sites = 0;
     for (const auto& process : s_.processes.all()) {
         process->unplanted = s_.probes.of_process(process->pid);
@@ -98,20 +148,43 @@ int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t claus
     return 0;
 }
 
+void ProcessBackend::touch_arenas()
+{
+    for (ArenaMemory* arena : s_.all_arenas())
+        touch(*arena);
+}
+
 // Touches the memory that firings will write to, before any target maps that memory.
 // The kernel then charges the memory to dtrace's control group.
-void ProcessBackend::touch_arena()
+void ProcessBackend::touch(ArenaMemory& arena)
 {
     if (!arena_is_charged_to_us_)
         return;
-    const auto* header = static_cast<const dt_arena*>(s_.arena->base());
-    s_.arena->touch(header->session,
-                    header->globals + header->globals_used - header->session);
-    s_.arena->touch(header->dynvars, header->dynvars_bytes);
-    s_.arena->touch(header->shards, header->n_shards * header->shard_bytes);
+    const auto* header = static_cast<const dt_arena*>(arena.base());
+    arena.touch(header->session,
+                header->globals + header->globals_used - header->session);
+    arena.touch(header->dynvars, header->dynvars_bytes);
+    arena.touch(header->shards, header->n_shards * header->shard_bytes);
     for (dt_u64 set = 0; set < header->counters.n_sets; set++)
-        s_.arena->touch(header->counters.sets + (set << DT_COUNTERS_SHIFT),
-                        header->counters.used);
+        arena.touch(header->counters.sets + (set << DT_COUNTERS_SHIFT),
+                    header->counters.used);
+}
+
+// Copies the D program's scalar global variables from the first arena to the others.
+// Only clauses of the consumer write them there (shared_variables.hpp).
+void ProcessBackend::copy_variables()
+{
+    const std::lock_guard lock(arenas_lock_);
+    const auto* header = static_cast<const dt_arena*>(s_.arena->base());
+    const auto* from =
+        static_cast<const std::uint64_t*>(dt_at(s_.arena->base(), header->globals));
+    for (const auto& arena : s_.domain_arenas) {
+        auto* to = static_cast<std::uint64_t*>(dt_at(arena->base(), header->globals));
+        // A clause that runs at the same time sees the old or the new value of a word.
+        for (std::size_t i = 0; i < header->globals_used / sizeof *to; i++)
+            __atomic_store_n(&to[i], __atomic_load_n(&from[i], __ATOMIC_RELAXED),
+                             __ATOMIC_RELAXED);
+    }
 }
 
 // Returns whether a target's control group has too little memory left for the arena:
@@ -142,8 +215,8 @@ int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites
 {
     const Mechanism mechanism =
         process.breakpoints_only ? Mechanism::int3 : mechanism_of(s_.options);
-    auto planted = s_.processes.agent()->plant(process.pid, sites, mechanism,
-                                               seen_text(process), statics);
+    auto planted = s_.processes.agent_of(process)->plant(process.pid, sites, mechanism,
+                                                         seen_text(process), statics);
     if (!planted) {
         if (planted.error().code == Code::gone)
             return 0; // the process has exited, which is reported as an event
@@ -183,7 +256,7 @@ void ProcessBackend::unplant(ps_prochandle& process)
             if (std::exchange(at.planted, false))
                 sites.push_back(site_of(id, at));
     }
-    if (auto removed = s_.processes.agent()->remove(process.pid, sites);
+    if (auto removed = s_.processes.agent_of(process)->remove(process.pid, sites);
         !removed && removed.error().code != Code::gone)
         s_.report(&process, removed.error().text);
 }
@@ -191,6 +264,7 @@ void ProcessBackend::unplant(ps_prochandle& process)
 void ProcessBackend::fire(std::uint32_t probe)
 {
     host_->fire(probe);
+    copy_variables();
 }
 
 // Reports that profile-n samples only the targets, if the user has named no processes
@@ -217,12 +291,11 @@ void ProcessBackend::report_sampled()
 int ProcessBackend::start_timers()
 {
     std::vector<Timer> timers;
-    std::vector<ProfileTimer> sampled; // probes that the agent fires on targets
     for (const auto& [id, timer] : s_.providers.profile.timers()) {
         if (!s_.registry.at(id).enabled)
             continue;
         if (timer.per_cpu && s_.processes.agent() != nullptr)
-            sampled.push_back({timer.probe, 0, timer.interval_ns});
+            sampled_.push_back({timer.probe, 0, timer.interval_ns});
         else
             timers.push_back(timer);
     }
@@ -232,8 +305,8 @@ int ProcessBackend::start_timers()
         s_.complain("-x cpu=" + std::to_string(cpu) +
                     ": dtrace is not allowed to run on this CPU, so tick and profile "
                     "probes do not fire; include the CPU in dtrace's cpuset");
-    if (!sampled.empty())
-        if (auto set = s_.processes.agent()->profile(sampled); !set)
+    for (std::size_t i = 0; i < s_.processes.n_agents() && !sampled_.empty(); i++)
+        if (auto set = s_.processes.agent(i)->profile(sampled_); !set)
             return s_.fail(set.error());
     // The timer thread needs a LocalHost of its own.
     auto started = timer_thread_.start(std::move(timers), [this](const Timer& timer) {
@@ -250,6 +323,7 @@ int ProcessBackend::start_timers()
         const long times = all_cpus ? ::sysconf(_SC_NPROCESSORS_ONLN) : 1;
         for (long i = 0; i < times; i++)
             clock_host->fire(timer.probe, 0, pc);
+        copy_variables();
     });
     return started ? 0 : s_.fail(started.error());
 }
@@ -257,14 +331,13 @@ int ProcessBackend::start_timers()
 void ProcessBackend::stop_timers()
 {
     timer_thread_.stop();
-    AgentClient* agent = s_.processes.agent();
-    if (agent == nullptr)
-        return;
-    auto left_out = agent->profile({});
-    if (!left_out && left_out.error().code != Code::gone)
-        s_.complain(left_out.error().text);
-    else if (left_out && !left_out->empty())
-        s_.complain(*left_out);
+    for (std::size_t i = 0; i < s_.processes.n_agents(); i++) {
+        auto left_out = s_.processes.agent(i)->profile({});
+        if (!left_out && left_out.error().code != Code::gone)
+            s_.complain(left_out.error().text);
+        else if (left_out && !left_out->empty())
+            s_.complain(*left_out);
+    }
 }
 
 } // namespace dt

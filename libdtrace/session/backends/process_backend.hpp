@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Probes that fire in processes: in dtrace itself (BEGIN, END, tick), in the
-// ptrace-agent (breakpoints), and in the targets (jumps into the injected runtime). All
-// of them share one arena.
+// ptrace-agent (breakpoints), and in the targets (jumps into the injected runtime).
+//
+// Each trust domain has its own agent and its own arena, so that its targets share
+// memory only with each other. The clauses of BEGIN, END and tick run in the first
+// arena. All arenas have the same program part.
+//
+//   one domain        The agent and the targets also use the first arena.
+//   several domains   The first arena is only the consumer's own. After each of its
+//                     clauses, the consumer copies the D program's scalar variables
+//                     from there to all other arenas.
+//
+// If the program has a variable through which targets share data (shared_variables.hpp),
+// only one domain is possible.
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"
@@ -10,6 +21,9 @@
 #include "libdtrace/session/site_reports.hpp"
 
 #include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
 
 namespace dt {
 
@@ -22,13 +36,12 @@ public:
     ~ProcessBackend() override;
 
     int make_arena() override;
-    int prepare_agent() override;
-    bool agent_is_prepared() const override { return agent_is_prepared_; }
+    int prepare_agents() override;
     int load(std::span<const std::byte> dof, dt_u32& first_clause, dt_u32& n_clauses,
              dt_load_error& refused) override;
     int add_probes() override;
     int enable(std::span<const std::uint32_t> ids, std::size_t clause) override;
-    void touch_arena() override;
+    void touch_arenas() override;
     void choose_mechanism(ps_prochandle& process) override;
     int plant(ps_prochandle& process, const std::vector<Site>& sites,
               const StaticTable& statics) override;
@@ -37,7 +50,7 @@ public:
     int start_timers() override;
     void stop_timers() override;
     std::uint32_t owner() const override { return host_->owner(); }
-    bool targets_share_memory() const override { return true; }
+    const std::string& shared_variable() const override { return shared_variable_; }
     bool can_rename_probes() const override;
     std::uint64_t default_aggsize() const override;
     // Returns whether pages of the arena may be returned to the kernel. Returns false
@@ -46,13 +59,23 @@ public:
     bool can_return_memory() const override { return !arena_is_charged_to_us_; }
 
 private:
+    int prepare(AgentClient& agent);
+    Result<ArenaMemory*> arena_for_domain();
+    void copy_variables();
+    void touch(ArenaMemory& arena);
     bool has_little_memory(pid_t pid) const;
     void report_sampled();
 
     SiteReports& reports_;
     std::unique_ptr<LocalHost> host_;
     TimerThread timer_thread_;
-    bool agent_is_prepared_ = false;
+    std::size_t n_prepared_ = 0; // the number of agents that have an arena
+    std::string shared_variable_;
+    // True if the first arena is only the consumer's own.
+    bool has_own_arena_ = false;
+    // Protects state.domain_arenas, which the timer thread reads.
+    std::mutex arenas_lock_;
+    std::vector<ProfileTimer> sampled_; // probes that the agents fire on targets
     // True if the control group of a target had little memory left when the arena was
     // created. In that case, dtrace touches the arena before any target does, so that
     // the kernel charges the arena to dtrace's control group.

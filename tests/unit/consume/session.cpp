@@ -22,6 +22,23 @@ void Session::Unmap::operator()(void* memory) const
     munmap(memory, bytes);
 }
 
+Session::Memory Session::zeroed(std::size_t bytes)
+{
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return {memory, Unmap{bytes}};
+}
+
+std::size_t Session::add_arena()
+{
+    const auto* first = static_cast<dt_arena*>(memory_.front().get());
+    memory_.push_back(zeroed(first->total_bytes));
+    void* memory = memory_.back().get();
+    std::memcpy(memory, first, first->total_bytes);
+    consumer().add_arena(memory);
+    return memory_.size() - 1;
+}
+
 Session::Session(std::uint32_t n_shards)
 {
     dt_arena_config config{};
@@ -36,9 +53,8 @@ Session::Session(std::uint32_t n_shards)
     config.walltime = 1;
     dt_u64 program_bytes = 0, total_bytes = 0;
     dt_arena_layout(&config, &program_bytes, &total_bytes);
-    void* memory = mmap(nullptr, total_bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    memory_ = {memory, Unmap{total_bytes}};
+    memory_.push_back(zeroed(total_bytes));
+    void* memory = memory_.back().get();
     dt_arena_init(memory, &config);
     heap_at_ = arena()->heap_used;
     for (const char* name : {"BEGIN", "END", "ERROR"})
@@ -218,7 +234,7 @@ Consumer& Session::consumer()
 {
     if (!consumer_) {
         Consumer::Config config;
-        config.arena = arena();
+        config.arena = memory_.front().get();
         config.symbols = symbols;
         config.events = this;
         config.clock = [this] { return now; };

@@ -98,7 +98,12 @@ public:
                    std::uint32_t shard = 0);
     void raw_aggregations(std::uint32_t shard, std::string_view bytes);
     dt_shard* shard(std::uint32_t n);
-    dt_arena* arena() { return static_cast<dt_arena*>(memory_.get()); }
+    // Returns the arena that shard() and the functions that write records use.
+    dt_arena* arena() { return static_cast<dt_arena*>(memory_.at(current_).get()); }
+    // Adds an arena with the same program part, and passes it to the consumer. Returns
+    // its number for use_arena(). All clauses must exist by then.
+    std::size_t add_arena();
+    void use_arena(std::size_t n) { current_ = n; }
 
     // Creates the consumer on first use. All clauses must exist by then.
     Consumer& consumer();
@@ -124,7 +129,11 @@ private:
     };
     std::uint64_t heap(std::size_t bytes);
 
-    std::unique_ptr<void, Unmap> memory_;
+    using Memory = std::unique_ptr<void, Unmap>;
+    static Memory zeroed(std::size_t bytes);
+
+    std::vector<Memory> memory_;
+    std::size_t current_ = 0; // index in memory_
     std::uint64_t heap_at_ = 0;
     std::shared_ptr<Program> program_ = std::make_shared<Program>();
     std::unique_ptr<Consumer> consumer_;

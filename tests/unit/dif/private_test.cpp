@@ -3,7 +3,10 @@
 // influence.
 #include "session.hpp"
 
+#include <cstddef>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <memory>
 
 using namespace dif_test;
 
@@ -41,6 +44,36 @@ TEST(PrivatePart, HasTheLastShardsAndNothingThatTargetsNeed)
     EXPECT_LE(a.counters.sets + (std::uint64_t{a.counters.n_sets} << DT_COUNTERS_SHIFT),
               a.shards);
     EXPECT_GT(a.own, a.private_at);
+    EXPECT_GT(a.counters.seen, a.private_at);
+}
+
+TEST(PrivatePart, ASecondArenaHasTheSameProgramAndItsOwnData)
+{
+    Session s;
+    with_private_part(s);
+    DofBuilder dof;
+    dof.clause("p:m:f:n").trace(constant(1));
+    ASSERT_EQ(s.load(dof), "");
+    const dt_arena& a = s.arena();
+    auto second = std::make_unique<std::byte[]>(a.total_bytes);
+    std::memcpy(second.get(), s.memory(), a.program_bytes);
+    dt_arena_init_like(second.get(), s.memory());
+
+    auto fill = [](const void* arena) {
+        return dt_fill(arena, 0, DT_BUFFER_PRINCIPAL);
+    };
+    s.host.host.arena = second.get();
+    s.host.host.shard = 0;
+    s.fire("n");
+    EXPECT_EQ(fill(s.memory()), 0u);
+    const auto before = fill(second.get());
+    EXPECT_NE(before, 0u);
+
+    // The activity of one arena does not affect the other.
+    EXPECT_EQ(dt_activity_advance(s.memory(), DT_ACTIVITY_ACTIVE, DT_ACTIVITY_COOLDOWN),
+              1);
+    s.fire("n");
+    EXPECT_GT(fill(second.get()), before);
 }
 
 TEST(PrivatePart, GivesEachHostShardsOfItsOwnSideOnly)

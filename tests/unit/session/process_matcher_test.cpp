@@ -3,6 +3,7 @@
 // below. The test's backend only records which probes it should enable.
 #include "libdtrace/session/process_matcher.hpp"
 
+#include "silent_listener.hpp"
 #include "usdt/include/dtrace/sdt.h"
 
 #include <cerrno>
@@ -23,16 +24,6 @@ namespace {
     DTRACE_PROBE(matched, second);
 }
 
-struct SilentListener : Listener {
-    std::optional<std::string> setopt(std::string_view, std::string_view) override
-    {
-        return "not here";
-    }
-    void complain(std::string_view) override {}
-    void process(ps_prochandle*, const char*) override {}
-    void probes_renamed() override {}
-};
-
 class RecordingBackend : public Backend {
 public:
     using Backend::Backend;
@@ -43,8 +34,7 @@ public:
     bool is_full = false;
 
     int make_arena() override { return 0; }
-    int prepare_agent() override { return 0; }
-    bool agent_is_prepared() const override { return true; }
+    int prepare_agents() override { return 0; }
     int load(std::span<const std::byte>, dt_u32&, dt_u32&, dt_load_error&) override
     {
         return 0;
@@ -63,8 +53,11 @@ public:
     void fire(std::uint32_t) override {}
     int start_timers() override { return 0; }
     std::uint32_t owner() const override { return 0; }
-    bool targets_share_memory() const override { return true; }
+    const std::string& shared_variable() const override { return no_variable_; }
     bool can_rename_probes() const override { return true; }
+
+private:
+    const std::string no_variable_;
 };
 
 constexpr std::uint32_t first_clause = 5;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/backends/shared_variables.hpp"
+
+#include "dif/ops.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace dt {
+
+namespace {
+
+// The global variables that some clauses use, by id.
+struct Uses {
+    std::set<std::uint32_t> written;
+    std::set<std::uint32_t> arrays_read, arrays_written; // associative arrays
+};
+
+// Returns whether the clause fires only in the consumer: its probes are BEGIN, END and
+// tick, and it cannot match further ones.
+bool is_of_consumer(const SessionState& state, const dtrace_prog& prog, std::size_t k)
+{
+    const auto& timers = state.providers.profile.timers();
+    auto is_own = [&timers](std::uint32_t id) {
+        auto timer = timers.find(id);
+        return id == probe_begin || id == probe_end ||
+               (timer != timers.end() && !timer->second.per_cpu);
+    };
+    const auto& ids = prog.matched[k];
+    const auto& specs = prog.program->clauses[k].probes;
+    return !ids.empty() && std::all_of(ids.begin(), ids.end(), is_own) &&
+           std::none_of(specs.begin(), specs.end(), [&state](const ProbeSpec& spec) {
+               return spec.provider.starts_with("pid") ||
+                      state.providers.may_be_static(spec);
+           });
+}
+
+// The address of a structure or an array that is a global variable is loaded before a
+// part of the variable is read or written. So such a load may be a write.
+bool is_in_memory(const dif_varinfo& variable)
+{
+    return (variable.type.flags & DIF_TF_BYREF) != 0 &&
+           variable.type.kind != DIF_TYPE_STRING;
+}
+
+void add_uses(const Difo& difo, Uses& uses, std::map<std::uint32_t, std::string>& names)
+{
+    std::map<std::uint32_t, const dif_varinfo*> globals;
+    for (const dif_varinfo& variable : difo.vars) {
+        if (variable.scope != DIFV_SCOPE_GLOBAL)
+            continue;
+        globals[variable.id] = &variable;
+        names[variable.id] = difo.strs.c_str() + variable.name;
+    }
+    for (std::uint32_t instruction : difo.text) {
+        const std::uint32_t id = DIF_INSTR_IDX(instruction);
+        auto known = globals.find(id);
+        if (known == globals.end())
+            continue;
+        switch (DIF_INSTR_OP(instruction)) {
+        case DIF_OP_STGS:
+            uses.written.insert(id);
+            break;
+        case DIF_OP_LDGS:
+            if (is_in_memory(*known->second))
+                uses.written.insert(id);
+            break;
+        case DIF_OP_LDGAA:
+            uses.arrays_read.insert(id);
+            if (is_in_memory(*known->second))
+                uses.arrays_written.insert(id);
+            break;
+        case DIF_OP_STGAA:
+        case DIF_OP_LDGAAM:
+            uses.arrays_written.insert(id);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+} // namespace
+
+std::string shared_variable(const SessionState& state)
+{
+    Uses of_consumer, of_targets;
+    std::map<std::uint32_t, std::string> names;
+    for (const Enabling& each : state.enabled) {
+        const auto& clauses = each.prog->program->clauses;
+        for (std::size_t k = 0; k < clauses.size(); k++) {
+            Uses& uses =
+                is_of_consumer(state, *each.prog, k) ? of_consumer : of_targets;
+            if (clauses[k].predicate)
+                add_uses(*clauses[k].predicate, uses, names);
+            for (const Action& action : clauses[k].actions)
+                if (action.difo)
+                    add_uses(*action.difo, uses, names);
+        }
+    }
+    std::set<std::uint32_t> shared = of_targets.written;
+    shared.insert(of_targets.arrays_written.begin(), of_targets.arrays_written.end());
+    for (std::uint32_t id : of_consumer.arrays_written)
+        if (of_targets.arrays_read.contains(id))
+            shared.insert(id);
+    return shared.empty() ? "" : names[*shared.begin()];
+}
+
+} // namespace dt

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Finds the global variables of D programs that require all targets to share memory.
+//
+// Each trust domain has its own arena, and therefore its own copies of global variables.
+// The consumer copies scalar variables from its own arena to all others after each of
+// its clauses (BEGIN, tick). Other uses would give different results with one arena and
+// with several:
+//   - a clause that fires in targets writes the variable
+//   - a clause of the consumer writes an element of an associative array, and a clause
+//     that fires in targets reads elements of this array
+#pragma once
+
+#include "libdtrace/session/session_state.hpp"
+
+#include <string>
+
+namespace dt {
+
+// Returns the name of such a variable of the enabled programs, or "" if there is none.
+std::string shared_variable(const SessionState& state);
+
+} // namespace dt

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "process/trust_domain.hpp"
+
+#include "process/proc_files.hpp"
+
+#include <linux/capability.h>
+#include <unistd.h>
+
+namespace dt {
+
+static bool is_sandboxed(const std::string& status)
+{
+    constexpr std::uint64_t seccomp_filter = 2; // SECCOMP_MODE_FILTER
+    return status_number(status, "NoNewPrivs") == 1 &&
+           status_number(status, "Seccomp") == seccomp_filter;
+}
+
+std::optional<TrustDomain> trust_domain_of(pid_t pid)
+{
+    const std::string status = read_proc_file(pid, "status");
+    if (status.empty())
+        return std::nullopt;
+    TrustDomain domain;
+    constexpr int hexadecimal = 16;
+    domain.capabilities = status_number(status, "CapPrm", 0, hexadecimal);
+    const bool controls_all = (domain.capabilities >> CAP_SYS_PTRACE & 1) != 0;
+    for (int n = 0; n < 4; n++) {
+        const auto index = static_cast<std::size_t>(n);
+        domain.users[index] = status_number(status, "Uid", n);
+        domain.groups[index] = controls_all ? 0 : status_number(status, "Gid", n);
+    }
+    // The link is unreadable for some processes of other users. They have different
+    // user ids, so the domains differ anyway.
+    domain.user_namespace = read_proc_link(pid, "ns/user");
+    if (is_sandboxed(status) && !is_sandboxed(read_proc_file(::getpid(), "status")))
+        domain.sandboxed = pid;
+    return domain;
+}
+
+} // namespace dt

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// The trust domain of a process. Two processes are in the same domain if each of them
+// may control the other with ptrace(2): they have the same user and group ids, user
+// namespace and capabilities. A sandboxed process, which has no_new_privs and a seccomp
+// filter, is in a domain of its own, because its sandbox protects other processes of its
+// user from it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+
+namespace dt {
+
+struct TrustDomain {
+    std::array<std::uint64_t, 4> users{};  // real, effective, saved and file system id
+    std::array<std::uint64_t, 4> groups{}; // 0 if the process has CAP_SYS_PTRACE
+    std::uint64_t capabilities = 0;        // the permitted ones (capabilities(7))
+    std::string user_namespace;            // for example "user:[4026531837]"
+    pid_t sandboxed = 0;                   // the process, or 0 if it is not sandboxed
+
+    bool operator==(const TrustDomain&) const = default;
+};
+
+// Returns the domain of a process. Returns nullopt if the process has exited. If this
+// process is sandboxed itself, other sandboxed processes share the domain of their user,
+// because the sandbox then probably belongs to a container that contains all of them.
+std::optional<TrustDomain> trust_domain_of(pid_t pid);
+
+} // namespace dt

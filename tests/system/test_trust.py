@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""Tests sessions whose targets belong to several trust domains: to different users, or to sandboxes.
+
+Each domain has its own agent and its own arena. What the targets of one domain can write to, no target of another
+domain reads, and the results are the same as with a single domain.
+"""
+import signal, subprocess
+
+from harness import *
+from traced import Traced, numbers, ready, released, table
+
+# Reads lines. For "beat N", reaches the probe trusttest:::beat N times. For "spoil", overwrites the session's memory that
+# it shares with dtrace, which is the mapping of dtrace-data, again and again until the next line arrives. Replies to each
+# line with a line. With the argument "sandbox", first gives up privileges and installs a seccomp filter.
+SOURCE = r"""
+#define _GNU_SOURCE
+#include <dtrace/sdt.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+static int input_waits(void)
+{
+    struct pollfd in = {0, POLLIN, 0};
+    return poll(&in, 1, 0) != 0;
+}
+
+static void spoil(unsigned char with)
+{
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps)) {
+        unsigned long begin, end;
+        if (!strstr(line, "memfd:dtrace-data") || !strstr(line, " rw-s ") ||
+            sscanf(line, "%lx-%lx", &begin, &end) != 2)
+            continue;
+        if (end - begin > 64 << 20)
+            end = begin + (64 << 20);
+        memset((void *)begin, with, end - begin);
+    }
+    fclose(maps);
+}
+
+int main(int argc, char **argv)
+{
+    char line[64];
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog filter = {1, &allow};
+    if (argc > 1 && strcmp(argv[1], "sandbox") == 0 &&
+        (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0))
+        return 1;
+    setlinebuf(stdout);
+    puts("ready");
+    setvbuf(stdin, 0, _IONBF, 0);
+    while (fgets(line, sizeof line, stdin)) {
+        long n = strncmp(line, "beat ", 5) == 0 ? atol(line + 5) : 0;
+        for (long i = 0; i < n; i++)
+            DTRACE_PROBE1(trusttest, beat, i);
+        if (strcmp(line, "spoil\n") == 0) {
+            puts("spoils");
+            for (unsigned char with = 0; !input_waits(); with++)
+                spoil(with);
+            continue;
+        }
+        puts("done");
+    }
+    return 0;
+}
+"""
+
+USERS = (0, 65534, 65533, 65532)
+
+def program(t):
+    """Builds the target where every user can run it. Returns its path."""
+    if os.geteuid() != 0:
+        raise Skip("an ordinary user cannot trace processes of other users")
+    need("gcc", "setpriv")
+    place = t.scratch / "anybody"
+    binary = place / "probed"
+    if not binary.exists():
+        place.mkdir(exist_ok=True)
+        t.scratch.chmod(0o755)
+        place.chmod(0o755)
+        subprocess.run(["gcc", "-O1", "-xc", "-", f"-I{HERE.parent.parent}/usdt/include", "-o", str(binary)],
+                       input=SOURCE, text=True, check=True)
+    return binary
+
+@contextlib.contextmanager
+def targets(t, *users, arguments=()):
+    """Yields one running target for each user id, in this order."""
+    with contextlib.ExitStack() as stack:
+        running = []
+        for user in users:
+            command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", str(program(t)), *arguments]
+            running.append(stack.enter_context(held(subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))))
+        for process in running:
+            ready(process)
+        yield running
+
+def order(process, line):
+    """Gives a target an order, and waits for its reply."""
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+    return ready(process).strip()
+
+def shared_memory(pid):
+    """Returns the inode of the memory that a target shares with dtrace."""
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        if "memfd:dtrace-data" in line:
+            return int(line.split()[4])
+    raise AssertionError(f"process {pid} shares no memory with dtrace")
+
+def agents_of(dtrace):
+    return [int(pid) for pid in pathlib.Path(f"/proc/{dtrace}/task/{dtrace}/children").read_text().split()]
+
+def events_of_all_users_are_counted_exactly(t):
+    with targets(t, *USERS) as running:
+        pids = [process.pid for process in running]
+        for named in ((), pids):
+            traced = Traced(t, "trusttest*:::beat { @[pid] = count(); @all = sum(arg0); }", *named)
+            for n, process in enumerate(running, 1):
+                order(process, f"beat {n}000")
+            text = traced.finish(signal.SIGINT)
+            equal(table(text), {str(pid): n * 1000 for n, pid in enumerate(pids, 1)})
+            contains(text, f" {sum(sum(range(n * 1000)) for n in range(1, 5))}\n")
+            for pid in pids:
+                released(pid)
+
+def targets_of_different_users_share_no_memory(t):
+    with targets(t, 65534, 65533, 65534) as running:
+        one, other, same = (process.pid for process in running)
+        traced = Traced(t, "trusttest*:::beat { @ = count(); }", one, other, same)
+        equal(shared_memory(one) == shared_memory(same), True, "two processes of a user share memory")
+        equal(shared_memory(one) == shared_memory(other), False, "processes of two users share memory")
+        agents = {tracer_of(pid) for pid in (one, other, same)}
+        equal(len(agents), 2, "number of agents")
+        traced.finish(signal.SIGINT)
+
+def a_target_cannot_spoil_the_results_of_another_user(t):
+    with targets(t, 65534, 65533) as (hostile, innocent):
+        traced = t.start("-qn", "BEGIN { first = 1; n = 0; } tick-10ms { n++; } "
+                         f"trusttest{innocent.pid}:::beat /n != -1 && first == 1/ {{ @[pid] = count(); @sum = sum(arg0); }} "
+                         f"trusttest{hostile.pid}:::beat {{ trace(arg0); }} "
+                         "END { printf(\"first %d\\n\", first); }",
+                         "-p", str(hostile.pid), "-p", str(innocent.pid))
+        with held(traced):
+            wait_until(lambda: tracer_of(innocent.pid) != 0 and tracer_of(hostile.pid) != 0, what="tracing")
+            wait_until(lambda: "memfd:dtrace-data" in pathlib.Path(f"/proc/{innocent.pid}/maps").read_text(),
+                       what="planting")
+            time.sleep(0.5)
+            equal(order(hostile, "spoil"), "spoils")
+            for _ in range(20):
+                order(innocent, "beat 5000")
+                time.sleep(0.02)
+            order(hostile, "beat 1")
+            traced.send_signal(signal.SIGINT)
+            text, errors = traced.communicate(timeout=60)
+        equal(traced.returncode, 0, errors)
+        equal(table(text).get(str(innocent.pid)), 100000, "events of the innocent target\n" + text + errors)
+        contains(text, f" {20 * sum(range(5000))}\n")
+        contains(text, "first 1\n")
+
+def records_of_all_users_are_printed_in_the_order_of_time(t):
+    with targets(t, *USERS) as running:
+        traced = Traced(t, "trusttest*:::beat { printf(\"%d %d\\n\", uid, timestamp); }")
+        for _ in range(25):
+            for process in running:
+                order(process, "beat 1")
+        rows = [line.split() for line in traced.finish(signal.SIGINT).splitlines() if line[:1].isdigit()]
+    equal([int(row[0]) for row in rows], list(USERS) * 25, "the users of the records")
+    times = [int(row[1]) for row in rows]
+    equal(times, sorted(times), "the times of the records")
+
+def variables_of_tick_clauses_are_the_same_for_all_users(t):
+    with targets(t, *USERS) as running:
+        text = Traced(t, "BEGIN { state = 7; name = \"before\"; } tick-200ms { state++; name = \"after\"; } "
+                      "trusttest*:::beat { @[state >= 7, state > 7, name] = count(); }")
+        for process in running:
+            order(process, "beat 10")
+        time.sleep(0.8)
+        for process in running:
+            order(process, "beat 10")
+        rows = table(text.finish(signal.SIGINT))
+    equal(sum(rows.values()), 80)
+    equal(sum(rows.get(key, 0) for key in ("1 0 before", "1 1 after")), 80, rows)
+    equal(rows.get("1 1 after", 0) >= 40, True, rows)
+
+def a_program_whose_targets_share_a_variable_traces_one_user(t):
+    with targets(t, *USERS) as running:
+        for body in ("n++;", "seen[pid] = 1;", "tick-1s { set[1] = 2; } trusttest*:::beat { trace(set[arg0]); n = 1;"):
+            clause = body if "beat" in body else "trusttest*:::beat { " + body
+            done = t.run("-qn", clause + " @[uid] = count(); } tick-1s { exit(0); }")
+            equal(done.returncode, 0, done.stderr)
+            contains(done.stderr, "3 processes of 3 other users will not be traced: the program shares the variable ")
+        one, other = (str(process.pid) for process in running[:2])
+        named = ("-qn", "trusttest*:::beat { n++; } tick-1s { exit(n); }", "-p", one, "-p", other)
+        done = t.run(*named)
+        equal(done.returncode, 1, done.stderr)
+        contains(done.stderr, "the targets belong to several users or sandboxes, and the program shares the variable n ")
+        equal(t.run("-x", "trust=all", *named).returncode, 0, "with -x trust=all")
+        equal(t.run(*named[:4]).returncode, 0, "with one user")
+
+def exit_in_a_clause_of_one_user_ends_the_session(t):
+    with targets(t, *USERS) as running:
+        traced = t.start("-qn", "trusttest*:::beat /uid == 65533/ { exit(3); } trusttest*:::beat { @[uid] = count(); }")
+        with held(traced):
+            wait_until(lambda: all(tracer_of(process.pid) for process in running), what="tracing")
+            time.sleep(0.5)
+            for process in running:
+                order(process, "beat 1")
+            traced.communicate(timeout=20)
+        equal(traced.returncode, 3)
+        for process in running:
+            released(process.pid)
+            equal(order(process, "beat 1000"), "done")
+
+def exit_in_begin_leaves_no_records_of_any_user(t):
+    with targets(t, *USERS) as running:
+        for process in running:
+            process.stdin.write("beat 1000000000\n")
+            process.stdin.flush()
+        done = t.run("-qn", "BEGIN { exit(4); } trusttest*:::beat { @[uid] = count(); }")
+        equal((done.returncode, done.stdout.strip()), (4, ""), done.stderr)
+
+def the_death_of_one_agent_does_not_end_the_tracing_of_other_users(t):
+    with targets(t, 65534, 65533) as (one, other):
+        traced = t.start("-qn", "trusttest*:::beat { @[uid] = count(); }", "-p", str(one.pid), "-p", str(other.pid))
+        with held(traced):
+            wait_until(lambda: tracer_of(one.pid) and tracer_of(other.pid), what="tracing")
+            time.sleep(0.5)
+            order(one, "beat 10")
+            os.kill(tracer_of(one.pid), signal.SIGKILL)
+            time.sleep(0.5)
+            equal(order(one, "beat 1000"), "done")
+            order(other, "beat 500")
+            traced.send_signal(signal.SIGINT)
+            text, errors = traced.communicate(timeout=30)
+        equal(table(text).get("65533"), 500, text + errors)
+        contains(errors, f"{one.pid}")
+        contains(errors, "is no longer traced: the ptrace-agent has exited")
+        released(other.pid)
+
+def all_agents_release_their_targets_when_dtrace_is_killed(t):
+    with targets(t, *USERS) as running:
+        traced = t.start("-qn", "trusttest*:::beat { @[uid] = count(); }")
+        with held(traced):
+            wait_until(lambda: all(tracer_of(process.pid) for process in running), what="tracing")
+            time.sleep(0.5)
+            agents = agents_of(traced.pid)
+            equal(len(agents), len(USERS), "number of agents")
+            traced.kill()
+        for process in running:
+            wait_until(lambda pid=process.pid: tracer_of(pid) == 0, what="the release")
+            released(process.pid)
+            equal(order(process, "beat 1000"), "done")
+        wait_until(lambda: not any(is_alive(pid) for pid in agents), what="the end of the agents")
+
+def a_sandboxed_process_shares_no_memory_with_others_of_its_user(t):
+    with targets(t, 65534) as (plain,), targets(t, 65534, 65534, arguments=("sandbox",)) as (one, other):
+        pids = [process.pid for process in (plain, one, other)]
+        traced = Traced(t, "trusttest*:::beat { @[pid] = count(); }", *pids)
+        equal(len({shared_memory(pid) for pid in pids}), 3, "number of shared memories")
+        for process in (plain, one, other):
+            order(process, "beat 100")
+        equal(table(traced.finish(signal.SIGINT)), {str(pid): 100 for pid in pids})
+
+def a_process_of_another_user_that_starts_later_is_traced(t):
+    with targets(t, 65534) as (early,):
+        traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }")
+        order(early, "beat 10")
+        with targets(t, 65533, 65532) as late:
+            for process in late:
+                wait_until(lambda pid=process.pid: tracer_of(pid) != 0, what="tracing a new process")
+                time.sleep(0.3)
+                order(process, "beat 20")
+            equal(table(traced.finish(signal.SIGINT)), {"65534": 10, "65533": 20, "65532": 20})
+
+TESTS = tests_in(globals(), program, targets, order, shared_memory, agents_of)
+
+if __name__ == "__main__":
+    main(TESTS)

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Tests a consumer that reads several arenas: records are merged by time, aggregations
+// and drops are added up.
+#include "session.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace dt;
+
+TEST(Arenas, RecordsOfAllArenasAreMergedByTime)
+{
+    Session s;
+    const std::uint32_t epid = s.printf("%d ", {s.types.lookup("int")});
+    s.consumer().display().quiet = true;
+    const std::size_t second = s.add_arena(), third = s.add_arena();
+    auto record = [&](std::size_t arena, int time) {
+        s.use_arena(arena);
+        s.record(epid, bytes_of<std::int32_t>(time), static_cast<std::uint64_t>(time),
+                 time % 2);
+    };
+    for (int time : {2, 5, 9})
+        record(0, time);
+    for (int time : {1, 6, 8})
+        record(second, time);
+    for (int time : {3, 4, 7})
+        record(third, time);
+    EXPECT_EQ(s.drain(), "1 2 3 4 5 6 7 8 9 ");
+}
+
+TEST(Arenas, AShardInUseHoldsBackTheRecordsOfOtherArenas)
+{
+    Session s;
+    const std::uint32_t epid = s.printf("%d ", {s.types.lookup("int")});
+    s.consumer().display().quiet = true;
+    const std::size_t second = s.add_arena();
+    s.record(epid, bytes_of<std::int32_t>(2), 2, 0);
+    s.use_arena(second);
+    s.record(epid, bytes_of<std::int32_t>(1), 1, 1);
+    s.shard(1)->lock = static_cast<dt_u32>(getppid());
+    EXPECT_EQ(s.drain(DrainKind::Round), "");
+    s.shard(1)->lock = 0;
+    EXPECT_EQ(s.drain(DrainKind::Round), "1 2 ");
+}
+
+TEST(Arenas, AggregationsOfAllArenasAreAddedUp)
+{
+    Session s;
+    const std::uint32_t epid =
+        s.clause({{.kind = DTRACEAGG_count, .bytes = 0, .uarg = 1, .in_key = false}});
+    const std::size_t second = s.add_arena();
+    s.aggregate(epid, "", words(3));
+    s.use_arena(second);
+    s.aggregate(epid, "", words(4), 1);
+    EXPECT_EQ(s.drain(), "");
+    s.use_arena(0);
+    s.aggregate(epid, "", words(5));
+    EXPECT_EQ(s.drain(), "");
+    EXPECT_NE(s.dump().find(" 12\n"), std::string::npos);
+}
+
+TEST(Arenas, DropsOfAllArenasAreAddedUp)
+{
+    Session s;
+    s.consumer();
+    const std::size_t second = s.add_arena();
+    s.shard(1)->drops[DTRACEDROP_PRINCIPAL] = 1;
+    s.use_arena(second);
+    s.shard(1)->drops[DTRACEDROP_PRINCIPAL] = 2;
+    s.shard(0)->drops[DTRACEDROP_DYNAMIC] = 4;
+    EXPECT_TRUE(s.consumer().report_drops());
+    EXPECT_EQ(s.drops, (std::vector<std::string>{"3 drops on CPU 1",
+                                                 "4 dynamic variable drops"}));
+}
+
+TEST(Arenas, InvalidDataInOneArenaDoNotAffectAnother)
+{
+    Session s;
+    const std::uint32_t epid = s.printf("%d ", {s.types.lookup("int")});
+    s.consumer().display().quiet = true;
+    const std::size_t second = s.add_arena();
+    s.record(epid + 77, bytes_of<std::int32_t>(1), 1, 0);
+    s.use_arena(second);
+    s.record(epid, bytes_of<std::int32_t>(2), 2, 0);
+    EXPECT_EQ(s.drain(), "2 ");
+    EXPECT_EQ(s.complaints.size(), 1u);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// The descriptions `later*:::beat` match no probe yet, so their clauses may fire in
+// targets.
+#include "libdtrace/session/backends/shared_variables.hpp"
+
+#include "libdtrace/session/program_compiler.hpp"
+#include "silent_listener.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace dt;
+
+namespace {
+
+// Returns shared_variable() for a program.
+std::string shared_in(const char* text)
+{
+    SilentListener listener;
+    SessionState state(listener);
+    ProgramCompiler compiler(state);
+    dtrace_prog* program = compiler.compile(text, "", DTRACE_PROBESPEC_NAME,
+                                            DTRACE_C_ZDEFS, 0, nullptr, true);
+    if (program == nullptr)
+        return "error: " + state.error_text;
+    state.enabled.push_back({program});
+    return shared_variable(state);
+}
+
+} // namespace
+
+TEST(SharedVariables, AreThoseThatClausesInTargetsWrite)
+{
+    EXPECT_EQ(shared_in("later*:::beat { n++; } tick-1s { printf(\"%d\", n); }"), "n");
+    EXPECT_EQ(shared_in("later*:::beat { last = execname; }"), "last");
+    EXPECT_EQ(shared_in("later*:::beat { seen[pid] = 1; }"), "seen");
+    EXPECT_EQ(shared_in("BEGIN { n = 1; } ERROR { n = 2; }"), "n");
+    EXPECT_EQ(shared_in("profile-97 { n++; }"), "n");
+    EXPECT_EQ(shared_in("struct s { int x; }; struct s whole; "
+                        "later*:::beat { whole.x = 1; }"),
+              "whole");
+}
+
+TEST(SharedVariables, AreArraysThatTheConsumerWritesAndTargetsRead)
+{
+    EXPECT_EQ(
+        shared_in("BEGIN { set[1] = 2; } later*:::beat /set[arg0]/ { trace(arg0); }"),
+        "set");
+    EXPECT_EQ(shared_in("BEGIN { set[1] = 2; } tick-1s { trace(set[1]); } "
+                        "later*:::beat { trace(arg0); }"),
+              "");
+}
+
+TEST(SharedVariables, AreNotThoseThatOnlyTheConsumerWrites)
+{
+    EXPECT_EQ(shared_in("BEGIN { on = 0; } tick-1s { on = !on; } END { on = 2; } "
+                        "later*:::beat /on/ { @[on] = count(); }"),
+              "");
+}
+
+TEST(SharedVariables, AreNeitherThreadLocalNorClauseLocalNorAggregations)
+{
+    EXPECT_EQ(shared_in("later*:::beat { self->t = timestamp; this->x = 1; @n[pid] = "
+                        "sum(this->x); self->a[1] = 2; }"),
+              "");
+}
