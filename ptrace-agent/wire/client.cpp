@@ -2,14 +2,18 @@
 // Starts the agent, sends requests, and receives replies and events.
 #include "ptrace-agent/wire/client.hpp"
 
+#include "base/clock_ns.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 #include "ptrace-agent/wire/site_list.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
+#include <functional>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +22,60 @@ namespace dt {
 using namespace agent;
 
 constexpr const char* agent_has_exited = "the ptrace-agent has exited";
+constexpr const char* agent_was_silent =
+    "the ptrace-agent did not respond for 15 s and was killed";
+static_assert(agent_silence_ns == 15'000'000'000);
+
+namespace {
+
+// Observes whether a process makes progress while it keeps this one waiting.
+class SilenceWatch {
+public:
+    explicit SilenceWatch(pid_t pid) : pid_(pid), used_ns_(used_ns()) {}
+
+    // Returns whether the process has not used any CPU time for agent_silence_ns. It may
+    // be called at any interval.
+    bool is_over()
+    {
+        const std::uint64_t now = monotonic_ns(), used = used_ns();
+        if (used != used_ns_)
+            since_ns_ = now;
+        used_ns_ = used;
+        return now - since_ns_ >= agent_silence_ns;
+    }
+
+private:
+    // Returns the CPU time of all threads of the process, or 0 if it has exited.
+    std::uint64_t used_ns() const
+    {
+        clockid_t clock{};
+        timespec used{};
+        if (clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &used) != 0)
+            return 0;
+        return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 +
+               static_cast<std::uint64_t>(used.tv_nsec);
+    }
+
+    pid_t pid_;
+    std::uint64_t used_ns_, since_ns_ = monotonic_ns();
+};
+
+// Waits until the descriptor is ready for these poll(2) events. Returns false if the
+// process is silent for agent_silence_ns before.
+bool wait_until_ready(int descriptor, short events, pid_t pid)
+{
+    constexpr int look_again_ms = 200;
+    SilenceWatch silence(pid);
+    for (;;) {
+        pollfd fd{descriptor, events, 0};
+        if (poll(&fd, 1, look_again_ms) > 0)
+            return true;
+        if (silence.is_over())
+            return false;
+    }
+}
+
+} // namespace
 
 std::string_view text_of(NeverProbed never)
 {
@@ -67,7 +125,14 @@ void AgentClient::close()
     socket_.reset();
     if (agent_ == 0)
         return;
-    while (waitpid(agent_, nullptr, 0) < 0 && errno == EINTR) {
+    // The agent notices that the socket is closed, releases its targets and exits.
+    const Fd exit(static_cast<int>(syscall(SYS_pidfd_open, agent_, 0)));
+    if (exit && !wait_until_ready(exit.get(), POLLIN, agent_)) {
+        ::kill(agent_, SIGKILL);
+        (void)wait_until_ready(exit.get(), POLLIN, agent_);
+    }
+    // Without a pidfd (before Linux 5.3), this waits as long as the agent takes.
+    while (waitpid(agent_, nullptr, exit ? WNOHANG : 0) < 0 && errno == EINTR) {
     }
     agent_ = 0;
 }
@@ -94,9 +159,10 @@ Result<AgentClient> AgentClient::start()
 }
 
 // Sends all n bytes. The descriptors are sent with the first byte. Returns false on
-// failure. MSG_NOSIGNAL prevents a SIGPIPE if the agent is dead.
+// failure. MSG_NOSIGNAL prevents a SIGPIPE if the agent is dead. While the socket's buffer
+// is full, calls await(), which returns whether to try again.
 static bool send_all(int socket, const void* from, std::size_t n,
-                     std::span<const int> fds)
+                     std::span<const int> fds, const std::function<bool()>& await)
 {
     auto* bytes = static_cast<const std::byte*>(from);
     while (n != 0) {
@@ -114,8 +180,10 @@ static bool send_all(int socket, const void* from, std::size_t n,
             rights->cmsg_len = CMSG_LEN(fds.size_bytes());
             std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
         }
-        ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+        ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && errno == EAGAIN && await())
             continue;
         if (sent <= 0)
             return false;
@@ -126,7 +194,24 @@ static bool send_all(int socket, const void* from, std::size_t n,
     return true;
 }
 
-void AgentClient::agent_died()
+// Waits until the socket is ready for these poll(2) events. If the agent is silent for
+// too long, kills it and returns false.
+bool AgentClient::await(short events)
+{
+    if (awaits_command_) {
+        pollfd fd{socket_.get(), events, 0};
+        while (poll(&fd, 1, -1) < 0) {
+        }
+        return true;
+    }
+    if (wait_until_ready(socket_.get(), events, agent_))
+        return true;
+    ::kill(agent_, SIGKILL);
+    agent_died(agent_was_silent);
+    return false;
+}
+
+void AgentClient::agent_died(std::string_view why)
 {
     if (gone_)
         return;
@@ -134,7 +219,7 @@ void AgentClient::agent_died()
     socket_.reset();
     AgentEvent event;
     event.kind = AgentEvent::agent_gone;
-    event.text = agent_has_exited;
+    event.text = why;
     events_.push_back(std::move(event));
 }
 
@@ -180,8 +265,10 @@ Result<Ok> AgentClient::receive(bool wait)
     if (!socket_)
         return Error{Code::gone, agent_has_exited};
     std::byte buffer[65536];
+    if (wait && !await(POLLIN))
+        return Error{Code::gone, agent_was_silent};
     for (;;) {
-        ssize_t n = recv(socket_.get(), buffer, sizeof buffer, wait ? 0 : MSG_DONTWAIT);
+        ssize_t n = recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
         if (n > 0) {
             inbox_.insert(inbox_.end(), buffer, buffer + n);
             return Ok{};
@@ -190,7 +277,7 @@ Result<Ok> AgentClient::receive(bool wait)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return Ok{};
-        agent_died();
+        agent_died(agent_has_exited);
         return Error{Code::gone, agent_has_exited};
     }
 }
@@ -200,10 +287,11 @@ bool AgentClient::send(std::uint32_t request, std::span<const std::byte> body,
 {
     Header header{request, static_cast<std::uint32_t>(body.size()),
                   static_cast<std::uint32_t>(fds.size())};
-    if (socket_ && send_all(socket_.get(), &header, sizeof header, fds) &&
-        send_all(socket_.get(), body.data(), body.size(), {}))
+    auto await_space = [this] { return await(POLLOUT); };
+    if (socket_ && send_all(socket_.get(), &header, sizeof header, fds, await_space) &&
+        send_all(socket_.get(), body.data(), body.size(), {}, await_space))
         return true;
-    agent_died();
+    agent_died(agent_has_exited);
     return false;
 }
 
@@ -270,7 +358,10 @@ Result<Target> AgentClient::create(const std::vector<std::string>& argv,
         out.put<std::uint8_t>(change.value ? 1 : 0);
         out.text(change.value ? *change.value : std::string());
     }
+    // The command runs up to the point that evaltime selects, which may take any time.
+    awaits_command_ = true;
     auto reply = call(request_create, out.body());
+    awaits_command_ = false;
     if (!reply)
         return reply.error();
     return Target{Reader(*reply).get<pid_t>(), true};

@@ -22,6 +22,10 @@
 // The objects are mapped by then, and their constructors have not run. If the client is
 // silent for ten seconds, the agent resumes the thread.
 //
+// A call waits as long as the agent works on it. If the agent neither replies nor uses
+// any CPU time for agent_silence_ns, for example because a read from a target's page
+// never ends, this object kills the agent, and reports that with the event agent_gone.
+//
 // When this object is destroyed, or when its process dies in any way, the agent
 // restores the text of all targets and detaches from them. It kills a created target
 // that was never resumed. The object must be used by one thread only. The consumer
@@ -256,6 +260,10 @@ struct ProfileTimer {
     std::uint64_t interval_ns = 0;
 };
 
+// How long an agent may neither reply nor use CPU time. This is shorter than the lease of
+// the session, which the waiting client does not extend.
+constexpr std::uint64_t agent_silence_ns = 15'000'000'000;
+
 class AgentClient {
 public:
     // Forks the agent. The calling process should still have few threads and little
@@ -265,7 +273,8 @@ public:
     AgentClient& operator=(AgentClient&&) noexcept;
     AgentClient(const AgentClient&) = delete;
     AgentClient& operator=(const AgentClient&) = delete;
-    // Closes the socket and waits until the agent has released all targets and exited.
+    // Closes the socket and waits until the agent has released all targets and exited,
+    // or until it has been silent for agent_silence_ns.
     ~AgentClient();
 
     // Sets the parts of the arena, which the agent maps next to each other. The program
@@ -379,7 +388,8 @@ private:
                        std::span<const int> fds = {});
     Result<Ok> receive(bool wait); // appends the result of one recv() to inbox_
     bool take_message();           // moves a message from inbox_ to events_ or reply_
-    void agent_died();
+    bool await(short events);
+    void agent_died(std::string_view why);
     void close();
 
     Fd socket_;
@@ -388,7 +398,8 @@ private:
     std::deque<AgentEvent> events_;
     std::map<pid_t, std::uint32_t> n_execs_; // execs that next_event() has reported
     std::optional<std::vector<std::byte>> reply_;
-    std::size_t n_unread_ = 0; // the number of replies that will be discarded
+    std::size_t n_unread_ = 0;    // the number of replies that will be discarded
+    bool awaits_command_ = false; // create() may wait for any time
     bool gone_ = false;
 };
 

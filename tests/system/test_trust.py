@@ -246,6 +246,26 @@ def the_death_of_one_agent_does_not_end_the_tracing_of_other_users(t):
         contains(errors, "is no longer traced: the ptrace-agent has exited")
         released(other.pid)
 
+def an_agent_that_does_not_respond_is_killed_and_no_other_user_is_affected(t):
+    with targets(t, 65534, 65533) as (one, other):
+        traced = t.start("-qn", "trusttest*:::beat { @[uid] = count(); }", "-p", str(one.pid), "-p", str(other.pid))
+        with held(traced):
+            wait_until(lambda: tracer_of(one.pid) and tracer_of(other.pid), what="tracing")
+            time.sleep(0.5)
+            stopped = tracer_of(one.pid)
+            os.kill(stopped, signal.SIGSTOP)
+            for process in (one, other):
+                order(process, "beat 1000")
+            began = time.monotonic()
+            traced.send_signal(signal.SIGINT)
+            text, errors = traced.communicate(timeout=120)
+        equal(table(text), {"65533": 1000, "65534": 1000}, "events\n" + errors)
+        equal(is_alive(stopped), False, "the agent that was stopped")
+        equal(10 < time.monotonic() - began < 60, True, "the time until dtrace has ended")
+        released(other.pid)
+        for process in (one, other):
+            equal(order(process, "beat 1000"), "done")
+
 def all_agents_release_their_targets_when_dtrace_is_killed(t):
     with targets(t, *USERS) as running:
         traced = t.start("-qn", "trusttest*:::beat { @[uid] = count(); }")
