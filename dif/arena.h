@@ -165,7 +165,7 @@ struct dt_probe {
 	dt_u32 flags;			  /* DT_PROBE_* */
 };
 /*
- * a probe of the provider dtrace, which fires from DT_ACTIVITY_WARMUP to
+ * a probe of the dtrace provider, which fires from DT_ACTIVITY_WARMUP to
  * DT_ACTIVITY_COOLDOWN; other probes fire only in DT_ACTIVITY_ACTIVE
  */
 #define DT_PROBE_DTRACE 0x1
@@ -176,7 +176,7 @@ struct dt_probe {
 #define DT_PROBE_ECBS_SHIFT 8
 
 /*
- * The probes of the provider dtrace. Their ids are fixed, because the consumer
+ * The probes of the dtrace provider. Their ids are fixed, because the consumer
  * adds these probes first.
  */
 #define DT_PROBE_BEGIN 1
@@ -454,7 +454,7 @@ struct dt_aggent {
 	dt_u32 value_bytes; /* the value follows the key */
 };
 DT_STATIC_ASSERT(sizeof(struct dt_aggent) == 32,
-		 "aggregation entry is 32 bytes");
+		 "header of an aggregation entry is 32 bytes");
 
 /*
  * A short value of quantize(), lquantize() or llquantize(): the count of one

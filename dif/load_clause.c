@@ -72,7 +72,9 @@ static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 			if (data || (c->flags & (DT_CLAUSE_SPECULATES |
 						 DT_CLAUSE_COMMITS)))
 				return dt_refuse(l, i,
-						 "speculate() must come first");
+						 "speculate() may not follow "
+						 "speculate(), commit() or an "
+						 "action that records data");
 			c->flags |= DT_CLAUSE_SPECULATES;
 		} else if (a->kind == DTRACEACT_COMMIT) {
 			c->flags |= DT_CLAUSE_COMMITS;

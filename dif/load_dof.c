@@ -88,7 +88,9 @@ int dt_dof_check(struct dt_loader *l)
 					 "DOF section has an unknown type");
 		if (!sec.align || (sec.align & (sec.align - 1)) ||
 		    sec.align > 4096 || (sec.offset & (sec.align - 1)))
-			return dt_refuse(l, at, "DOF section is misaligned");
+			return dt_refuse(l, at,
+					 "DOF section has an invalid alignment "
+					 "or is misaligned");
 		if (sec.flags & ~(dt_u32)DOF_SECF_LOAD)
 			return dt_refuse(l, at,
 					 "DOF section has unknown flags");

@@ -85,7 +85,7 @@ static int dt_check_operands(struct dt_check *c, dt_u32 i, dt_u32 format)
 		return dt_reads(c, r2) || dt_writes(c, rd);
 	case DIF_FMT_TUPLE:
 		if (r1 > DIF_TYPE_STRING)
-			return dt_bad(c, "unknown type of tuple part");
+			return dt_bad(c, "tuple element has an unknown type");
 		return dt_reads(c, r2) || dt_reads(c, rd);
 	default:
 		return dt_bad(c, "instruction is not available");

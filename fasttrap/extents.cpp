@@ -421,7 +421,7 @@ void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
         bool named = ReachedCode::any_in(code_.named, {at, end});
         if (code_.is_loaded({at, end}) || (named && !jumps))
             return;
-        // If known code takes an address in these bytes, an indirect jump may lead to
+        // If known code computes an address in these bytes, an indirect jump may lead to
         // that address.
         AddressUse use = named ? use_of_addresses(x86_64, {at, end}, function, code_,
                                                   instructions_, text)

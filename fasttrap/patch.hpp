@@ -107,9 +107,10 @@ struct PatchSite {
     TargetAddr beyond;
     std::uint8_t n_steady = 4;
     FurtherBlocks further{};
-    // If branches in the function lead back to its entry, this is the end of the last
-    // one. If the window contains all of these branches, their copies skip the site's
-    // head. 0 if there are no such branches, or if they should fire the probe.
+    // The end of the last branch in the function that leads back to the function's
+    // entry, or 0 if there is no such branch or if such branches should fire the probe.
+    // If it is not 0 and the window contains all of these branches, their copies skip
+    // the site's head.
     TargetAddr loop_end;
     // Bit k is set if a window with Window::way == k must not be tried again, because
     // the TrampolineSpace did not find space for it.

@@ -8,7 +8,7 @@
 // Known code is what the flow of control reaches, instruction by instruction. Calls are
 // assumed to return. Padding after an instruction such as ret or jmp is known if it
 // fills the complete gap up to other known code. Until this is decided, the padding is
-// in `gaps`. If known code takes an address inside the gap but no known code leads to
+// in `gaps`. If known code computes an address inside the gap but no known code leads to
 // that address, the gap is not padding.
 //
 // Bytes that known code reads or writes at an address in the instruction are data, even
@@ -45,12 +45,12 @@ struct ReachedCode {
     std::vector<CodeRange> padding; // padding before known code; also part of `bytes`
     std::vector<TargetAddr> loaded; // accessed addresses, except those of 8-byte reads
     std::vector<TargetAddr> words;  // addresses where known code reads exactly 8 bytes
-    std::vector<TargetAddr> named;  // addresses that known code takes (lea)
+    std::vector<TargetAddr> named;  // addresses that known code computes (lea)
 
     // Adds the instruction at `here` to the known code.
     void take(const Glance& seen, TargetAddr here);
-    // Adds the addresses that the instruction at `here` branches to, reads or takes.
-    // Does not add the instruction itself.
+    // Adds the address that the instruction at `here` branches to, accesses or computes
+    // (lea). Does not add the instruction itself.
     void take_places(const Glance& seen, TargetAddr here);
     // If at_code is true, known code follows the gap, and the padding in the gap is
     // added to the known code. Otherwise, keeps the gap for settle_gaps().
@@ -64,7 +64,7 @@ struct ReachedCode {
     //   - The bytes that known code reads or writes, with the two exceptions at the top
     //     of this file. At each accessed address, removes at most 64 bytes, and stops
     //     at the next start of a function.
-    //   - Padding that contains an address that known code takes (lea) but does not
+    //   - Padding that contains an address that known code computes (lea) but does not
     //     lead to, because the padding may be a table. `named` must be sorted.
     //
     // If the constant of an instruction is data, adds the start and the end of this

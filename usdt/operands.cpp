@@ -88,7 +88,7 @@ std::string parse_constant(Text& text, Operand& out)
             sum += minus ? 0 - number : number;
         } else {
             if (minus || !out.symbol.empty())
-                return "has a sum or difference of symbols";
+                return "has a negated symbol or more than one symbol";
             out.symbol = term;
         }
     }

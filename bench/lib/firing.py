@@ -86,7 +86,7 @@ def recorded(args, row):
         return traced - bare
 
 def inert(args, row):
-    """Kills dtrace and the agent. Returns the ns that a jump which remains in the text adds to each call."""
+    """Kills dtrace and the agent. Returns how many ns the jump left in the text adds to each call."""
     with Timed(args) as victim:
         bare = victim.run()
         at = victim.address("work")

@@ -21,7 +21,7 @@ struct Flag {
 constexpr Flag flags[] = {
     {'C', nullptr, "watch contention (the default)"},
     {'H', nullptr, "watch holds"},
-    {'A', nullptr, "watch all lock events: -C -H"},
+    {'A', nullptr, "watch all lock events (same as -C -H)"},
     {'I', nullptr, "watch profiling interrupts"},
     {'E', nullptr, "watch errors (Linux reports none)"},
     {'e', "events", "watch only these events, for example 0,4-7,32"},

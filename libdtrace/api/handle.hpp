@@ -97,7 +97,7 @@ struct dtrace_hdl : dt::Listener {
     std::vector<char*> argument_words;
     std::string why_no_arguments;      // dtrace_probeinfo_t::dtp_why points to it
     std::vector<std::uint32_t> listed; // probes of the last dtrace_probe_iter()
-    // The plans for the sites of the listed probes, by the probe's id.
+    // The plans for the sites of the listed probes, by probe id.
     std::map<std::uint32_t, std::vector<dt::SitePlan>> plans;
     // The notes that the last dtrace_patch_iter() returned.
     std::vector<std::string> patch_notes;

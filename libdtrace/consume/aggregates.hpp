@@ -125,7 +125,8 @@ public:
     // Makes each entry also store n_places values: one for each CPU, and one for an
     // unknown CPU. Call it before the first merge().
     void keep_places(std::size_t n_places) { n_places_ = n_places; }
-    // Returns the initial values of all CPUs for a new entry.
+    // Returns the initial value of AggEntry::places for a new entry: n_places zero
+    // values of the aggregating function.
     std::vector<std::byte> zero_places(const AggDesc& agg) const;
 
     // Limits the memory of all entries to approximately this number of bytes.

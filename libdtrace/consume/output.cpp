@@ -29,8 +29,9 @@ Result<Ok> Output::commit(const Piece& piece)
 
 Result<Ok> Output::reopen(const std::string&)
 {
-    return Error{Code::unsupported,
-                 "freopen() works only if the output goes to a file"};
+    return Error{
+        Code::unsupported,
+        "freopen() does not work if the output goes to a callback or a string"};
 }
 
 Result<Ok> FileOutput::take(std::string_view text, const Piece&)

@@ -235,9 +235,9 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                                           sites->instructions.end(), offset);
             std::string near;
             if (after != sites->instructions.begin())
-                near += " " + hex(*(after - 1));
+                near += " 0x" + hex(*(after - 1));
             if (after != sites->instructions.end())
-                near += (near.empty() ? " " : " and ") + hex(*after);
+                near += (near.empty() ? " 0x" : " and 0x") + hex(*after);
             return Diagnostic{Tag::PROC_ALIGN, spec.at,
                               "offset 0x" + hex(offset) + " is not the start of an " +
                                   "instruction of " + module.name + "`" + function +
@@ -290,7 +290,9 @@ Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
                           "' is an invalid address; function '-' requires " +
                           "a hexadecimal address in the program as the probe name");
     if (main == nullptr || main->image == nullptr)
-        return refuse(Tag::PROC_LIB, spec, "the program's file cannot be read");
+        return refuse(
+            Tag::PROC_LIB, spec,
+            "the program's file cannot be read or does not match its mappings");
     const ElfSegment* text = main->image->text_segment(*address);
     TargetAddr at = main->target_addr(*address);
     if (text == nullptr) {

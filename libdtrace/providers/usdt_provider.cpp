@@ -115,7 +115,7 @@ dt_operand in_process(const usdt::Operand& from, const Module& module,
         auto at = address_of(module, from.symbol);
         if (!at)
             trouble =
-                "refers to " + from.symbol + ", which is not a symbol of the file";
+                "refers to " + from.symbol + ", which is not a symbol in the file";
         else
             out.value += static_cast<dt_s64>(*at);
     }

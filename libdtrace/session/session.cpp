@@ -148,8 +148,8 @@ int Session::start()
     if (s_.new_processes.polls() && !s_.has_own_targets() && s_.awaits_statics())
         s_.complain(
             "dtrace looks for new processes ten times a second and can miss those that "
-            "live for less than 0.1 s; run it with CAP_NET_ADMIN so that the kernel "
-            "reports every new process");
+            "live for less than 0.1 s; run it with CAP_NET_ADMIN, outside any "
+            "container, so that the kernel reports every new process");
     fire(probe_begin);
     // After an exit() in BEGIN, the probes in the other arenas must not fire either.
     advance(DT_ACTIVITY_WARMUP, dt_has_exited(s_.arena->base()) != 0

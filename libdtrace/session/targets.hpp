@@ -42,7 +42,9 @@ public:
     // Handles the pending events of all agents, for at most 100 ms.
     void handle_events();
     // If descriptions apply to all processes, matches them against the processes that
-    // have started since the last call.
+    // have recently started or executed another program, and grabs those that match.
+    // Each of them is checked several times, because it loads its libraries one after
+    // the other.
     void check_new_processes(std::uint64_t now_ns);
     // Searches for new libraries in processes that the agent does not watch.
     void search_libraries(std::uint64_t now_ns);

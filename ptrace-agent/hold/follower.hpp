@@ -56,9 +56,9 @@ public:
     // follow=exec.
     void become_target(Process& guest);
     // Prepares a process after an exec. Only one thread remains, and the new address
-    // space contains nothing of ours. If another process still runs in the old address
-    // space, for example a vfork child of another thread, that process keeps its
-    // probes.
+    // space contains nothing of ours. If another traced process still runs in the old
+    // address space, for example a vfork child of another thread, that process keeps
+    // its probes.
     void begin_program(Thread& thread);
     // Holds a thread at the end of its execve(2) until the client has planted probes.
     // The thread first runs from the exec event to the end of the call, because no

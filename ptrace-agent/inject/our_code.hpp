@@ -38,9 +38,9 @@ TargetAddr trapped_at(const siginfo_t& info, const user_regs_struct& user);
 std::optional<TargetAddr> frame_of(const AddressSpace& space,
                                    const user_regs_struct& user);
 
-// Moves a thread from a trampoline to the program's text. Sets `user` to the registers
-// that the program would have at the address place.on. Returns false if the thread's
-// stack cannot be read.
+// Changes `user`, the registers of a thread in a trampoline, to those that the program
+// would have at the address place.on. Returns false if the thread's stack cannot be
+// read.
 bool put_on_program(AddressSpace& space, const PatchPlace& place,
                     user_regs_struct& user);
 

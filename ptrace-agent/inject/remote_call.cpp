@@ -147,7 +147,8 @@ std::string Injector::refusal(Thread& thread)
         thread.under_seccomp = true;
         return {};
     }
-    return "it runs under seccomp, and only root may suspend its filter";
+    return "it runs under seccomp, and dtrace cannot suspend its filter, which "
+           "requires CAP_SYS_ADMIN";
 }
 
 // Returns whether the kernel raised this signal because of our breakpoint or

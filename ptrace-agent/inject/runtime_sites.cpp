@@ -185,8 +185,8 @@ std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
 bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)
 {
     const dt_rt_site& entry = config().sites[site];
-    // An empty list keeps the index of the old list, because a thread may be reading
-    // the old list.
+    // If the list is empty, the entry keeps the index of the site's old list, because
+    // list_for() may use that list again and free_site() frees it.
     std::uint32_t first = entry.first_firing;
     if (!firings.empty()) {
         auto list = list_for(site, firings);

@@ -90,7 +90,7 @@ bool is_ahead(const dt_operand& operand)
 Result<Ok> Planner::argument(std::uint32_t n, ClausePlan::Needs& needs)
 {
     if (plan_.arguments != Arguments::of_static && n > 5)
-        return refuse("it uses an argument that is on the stack");
+        return refuse("it uses an argument after arg5");
     if (n < plan_.operands.size()) {
         if (!is_readable(plan_.operands[n]))
             return refuse("it uses an argument that needs the engine");
@@ -250,7 +250,9 @@ Result<Ok> Planner::aggregation(const dt_action& action, Step& step)
     if (action.counters == 0 || (action.key_bytes != 0) != (action.counted_keys != 0))
         return refuse("it has an aggregation without counters");
     if (key_is_stale_)
-        return refuse("it has a key that depends on a value that it stores");
+        return refuse(
+            "it has a key that stores to a variable, or may read one that the "
+            "clause has stored to");
     step.key = std::move(key_);
     key_.clear();
     return Ok{};

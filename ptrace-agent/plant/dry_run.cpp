@@ -38,15 +38,16 @@ private:
 };
 
 // Returns why the runtime cannot be loaded into the process, or an empty string. Checks
-// for only one reason: injection must suspend a seccomp filter, and only root may do
-// that.
+// for only one reason: injection must suspend a seccomp filter, which requires
+// CAP_SYS_ADMIN. The check assumes that root has this capability, and that no other
+// user has it.
 static std::string runtime_refusal(pid_t pid)
 {
     std::string status = read_proc_file(pid, "status");
     if (status_number(status, "Seccomp") == 0 || geteuid() == 0)
         return {};
     return "the runtime cannot be loaded into the process: it runs under seccomp, and "
-           "only root may suspend its filter";
+           "dtrace cannot suspend its filter, which requires CAP_SYS_ADMIN";
 }
 
 // Fills in the plans for the sites of all new tracepoints, from the result of

@@ -35,12 +35,13 @@ public:
     // Writes breakpoints at the places where the program can change its action for
     // SIGTRAP: sigaction() of libc, and rt_sigaction(2) calls in the program itself.
     static void watch_sigaction(StoppedWorld& world);
-    // Makes the program's call at a breakpoint of watch_sigaction(). Returns false if
-    // the program must make the call itself. The caller must then record the new action
-    // with see_sigaction().
+    // Called when a thread reaches a breakpoint that watch_sigaction() wrote. Makes the
+    // thread's sigaction call on the program's behalf. Returns false if the program must
+    // make the call itself. The caller must then record the new action with
+    // see_sigaction().
     bool make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struct& user);
-    // Records the action that the program is about to set at a breakpoint of
-    // watch_sigaction().
+    // Records the action that the program is about to set at a breakpoint that
+    // watch_sigaction() wrote.
     static void see_sigaction(Thread& thread, const Registers& regs, bool system_call);
 
     // Installs the rescue before the first breakpoint of a target is written. Returns

@@ -65,9 +65,9 @@ def the_filter_of_a_traced_target_stays_in_force(t):
         equal(target.process.wait(timeout=20), -signal.SIGSYS, "status after the forbidden call")
         tracer.finish(None)
 
-def an_ordinary_user_traces_sandboxed_targets_by_breakpoints(t):
+def an_ordinary_user_traces_sandboxed_targets_with_breakpoints(t):
     """E1, E2, E11: an ordinary user may not suspend the filter, so nothing is injected"""
-    note = "it runs under seccomp, and only root may suspend its filter"
+    note = "it runs under seccomp, and dtrace cannot suspend its filter, which requires CAP_SYS_ADMIN"
     for how in ("strict", "allow", "deny=9"):
         Users(t).both_ways(how, note, danger=note)
 

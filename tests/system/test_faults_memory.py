@@ -22,7 +22,7 @@ def looked(t, rounds, flags):
     return {tuple(line.split()[:-1]): int(line.split()[-1]) for line in out.splitlines()
             if line.startswith(("in ", "string ", "much ", "fault "))}
 
-def bad_addresses_cause_faults_of_d_and_no_signal(t):
+def bad_addresses_cause_d_faults_and_no_signal(t):
     """J1, J2, J3, J4, J13: reads addresses that are not mapped, not readable, not canonical, in the kernel, or past the
     end of a file, and memory that is unmapped or truncated during the read"""
     rounds = 1000

@@ -453,7 +453,7 @@ def a_wrong_call_of_a_typed_probe_does_not_compile(t):
                 (f'void f() {{ dtrace::probe<"{"p" * 56}", "b">::fire(); }}', "at most 55 characters"),
                 (f'void f() {{ dtrace::probe<"a", "{"n" * 64}">::fire(); }}', "at most 63 characters"),
                 (f'void f() {{ dtrace::probe<"a", "{"n" * 60}--">::fire(); }}', "at most 63 characters"),
-                (f'void f() {{ dtrace::probe<"{"p" * 50}", "{"n" * 60}">::fire(); }}', "at most 100 characters"),
+                (f'void f() {{ dtrace::probe<"{"p" * 50}", "{"n" * 60}">::fire(); }}', "at most 101 characters"),
                 ('void f(int i) { dtrace::probe<"a", "b", int&>::fire(i); }', "must not be const, references or arrays")):
             first = refused(t, compiler, start + text + "\n", "-std=c++20")
             if not re.search(error, first):

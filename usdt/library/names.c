@@ -97,8 +97,8 @@ int dt_usdt_check_provider(const char *name)
 
 	if (!error && dt_is_of_dtrace(name))
 		return dt_usdt_fail(EINVAL,
-				    "provider %s is one of DTrace's own: give "
-				    "it another name",
+				    "provider %s is one of DTrace's own: "
+				    "choose another name",
 				    name);
 	if (!error && dt_is_digit(name[strlen(name) - 1]))
 		return dt_usdt_fail(EINVAL,

@@ -204,7 +204,7 @@ static int dt_load_from_memory(struct dt_usdt_object *object,
 	if (fd < 0)
 		return dt_trouble(trouble, errno, "memfd_create");
 	if (dt_write_all(fd, &image->bytes) != 0) {
-		dt_trouble(trouble, errno, "write to a memory file");
+		dt_trouble(trouble, errno, "write to a memfd");
 		close(fd);
 		return -1;
 	}

@@ -181,10 +181,10 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(0, 0xcc, 1, -1,   -1, stop,  "int3 is a breakpoint not set by dtrace")          \
     X(0, 0xcd, 1, -1,   -1, other, "int n raises a software interrupt")               \
     X(0, 0xf1, 1, -1,   -1, stop,  "int1 raises a debug exception")                   \
-    X(0, 0x6c, 4, -1,   -1, stop,  "port input and output are privileged")            \
-    X(0, 0xe4, 4, -1,   -1, stop,  "port input and output are privileged")            \
-    X(0, 0xec, 4, -1,   -1, stop,  "port input and output are privileged")            \
-    X(0, 0xfa, 2, -1,   -1, stop,  "cli and sti are privileged")                      \
+    X(0, 0x6c, 4, -1,   -1, stop,  "port input and output are not supported")         \
+    X(0, 0xe4, 4, -1,   -1, stop,  "port input and output are not supported")         \
+    X(0, 0xec, 4, -1,   -1, stop,  "port input and output are not supported")         \
+    X(0, 0xfa, 2, -1,   -1, stop,  "cli and sti are not supported")                   \
     X(0, 0xca, 2, -1,   -1, other, "far returns are not supported")                   \
     X(0, 0xcf, 1, -1,   -1, other, "interrupt returns are not supported")             \
     X(0, 0xff, 1,  3,   -1, other, "far calls are not supported")                     \

@@ -221,7 +221,8 @@ Moving moving_call(const Instruction& insn)
         const MemoryOperand& m = insn.memory;
         if (m.address_32 || m.disp > 0x7fffff00)
             return refuse(
-                "a call through %esp or a word far above %rsp cannot be moved");
+                "a call through a word at a 32-bit address or far above %rsp cannot be "
+                "moved");
         // The pushed return address may overwrite this word before jmp reads it.
         if (m.disp < 0 && (m.index != Reg::none || m.disp > -16))
             return refuse("a call through a word below %rsp cannot be moved");

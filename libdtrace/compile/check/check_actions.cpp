@@ -228,7 +228,7 @@ void Checker::action_on_aggregation(Node& node)
     require_value(*node.args[1]);
     if (!node.args[1]->type->is_integer())
         fail(takes_number ? Tag::NORMALIZE_SCALAR : Tag::TRUNC_SCALAR, node.args[1]->at,
-             call_name(node) + " argument #2 must be of scalar type, not \"" +
+             call_name(node) + " argument #2 must be of integral type, not \"" +
                  node_type_text(*node.args[1]) + "\"");
 }
 

@@ -270,7 +270,8 @@ const Type* Parser::apply(const Layer& layer, const Type* base)
     }
     base = of_own(base);
     if (kind == TypeKind::Array && !base->resolve()->complete)
-        fail(Tag::DECL_ARRNULL, layer.at, "array of arrays requires a dimension");
+        fail(Tag::DECL_ARRNULL, layer.at,
+             "the elements of an array may not be arrays without a dimension");
     if (kind == TypeKind::Void || kind == TypeKind::Function ||
         (!base->resolve()->complete))
         whole_type(base, layer.at, "array element");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The io provider. The buffer is a bio, which also contains the device and a
- * page of the file.
+ * The io provider. The three arguments of a probe (buffer, device and file) are all
+ * translated from one struct bio, because a bio refers to its device and to the pages that
+ * it transfers. The file is found from the first page: a page of a file has the mapping of
+ * that file. Pages of direct I/O have no mapping (shown as <none>), and pages of metadata
+ * have a mapping without a name (shown as <unknown>).
  *
- * A page of a file has the mapping of that file. Pages of direct I/O have no
- * mapping (shown as <none>), and pages of metadata have a mapping without a
- * name (shown as <unknown>). A path includes the first mount point of its file
- * system. fi_offset is an offset on the device.
+ * A path includes the first mount point of its file system. fi_offset is an offset on the device.
  */
 #pragma D attributes Evolving/Evolving/ISA translator
 

@@ -226,7 +226,7 @@ std::string excess(const Layout& layout, const dt_arena_config& config,
     auto mib = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
     const std::uint64_t larger = std::max(layout.program, layout.data);
     if (larger > room.file)
-        return "a memory file of " + mib(larger) + ", but files are limited to " +
+        return "an in-memory file of " + mib(larger) + ", but files are limited to " +
                mib(room.file) + " (ulimit -f)";
     if (layout.program + layout.data > room.address)
         return mib(layout.program + layout.data) +

@@ -104,18 +104,18 @@ static Result<Fd> file_of(std::string_view text)
 {
     Fd file(memfd_create("dtrace-cpp", MFD_CLOEXEC));
     if (!file)
-        return errno_error("create a memory file for the preprocessor");
+        return errno_error("create an in-memory file for the preprocessor");
     // The default mode of a memfd is 0777. The preprocessor may reopen /dev/stdin, so
     // the owner needs access. Other users do not need access.
     if (fchmod(file.get(), 0600) != 0)
-        return errno_error("set the permissions of the preprocessor's memory file");
+        return errno_error("set the permissions of the preprocessor's in-memory file");
     for (std::size_t done = 0; done < text.size();) {
         ssize_t n = ::write(file.get(), text.data() + done, text.size() - done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return errno_error(
-                "write the program to a memory file for the preprocessor");
+                "write the program to an in-memory file for the preprocessor");
         done += static_cast<std::size_t>(n);
     }
     lseek(file.get(), 0, SEEK_SET);

@@ -30,7 +30,7 @@ std::optional<Diagnostic> wrong_name(const ProviderBlock& block)
                           max_name = DTRACE_USDT_MAX_NAME_BYTES;
     if (is_of_dtrace(block.name))
         return bad_name(block.at, "provider " + block.name +
-                                      " is one of DTrace's own: give it another name");
+                                      " is one of DTrace's own: choose another name");
     if (block.name.size() > max_provider)
         return bad_name(block.at, "the name of provider " + block.name +
                                       too_long(block.name.size(), max_provider) +

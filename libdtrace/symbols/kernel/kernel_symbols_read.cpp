@@ -239,7 +239,7 @@ std::string KernelSymbols::why_hidden() const
                ? "the kernel hides its addresses from all users: "
                  "kernel.kptr_restrict is 2"
                : "the kernel hides its addresses: reading them requires root, or "
-                 "kernel.kptr_restrict=0 with kernel.perf_event_paranoid=1";
+                 "kernel.kptr_restrict=0 with kernel.perf_event_paranoid of at most 1";
 }
 
 } // namespace dt

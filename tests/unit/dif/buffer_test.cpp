@@ -339,7 +339,8 @@ TEST(Speculation, RulesOfOrderAreKept)
     EXPECT_EQ(refused([](Clause& c) {
                   c.trace(constant(1)).action({DTRACEACT_SPECULATE, constant(1), 1});
               }),
-              "speculate() must come first");
+              "speculate() may not follow speculate(), commit() or an action that "
+              "records data");
     EXPECT_EQ(refused([](Clause& c) {
                   c.trace(constant(1)).action({DTRACEACT_COMMIT, constant(1), 1});
               }),

@@ -111,9 +111,9 @@ TEST(Load, SectionsThatLieAreRefused)
               "DOF section has an unknown type");
     for (std::uint32_t align : {0u, 3u, 8192u})
         EXPECT_EQ(with_section(DOF_SECT_DIF, [align](dof_sec& s) { s.align = align; }),
-                  "DOF section is misaligned");
+                  "DOF section has an invalid alignment or is misaligned");
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.offset++; }),
-              "DOF section is misaligned");
+              "DOF section has an invalid alignment or is misaligned");
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.offset = 1ull << 40; }),
               "DOF section is out of bounds");
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.size = ~3ull; }),

@@ -173,7 +173,8 @@ TEST(Relocate, RefusesByName)
     EXPECT_EQ(refused("ffd4"), "a call to the address in %rsp cannot be moved");
     EXPECT_EQ(refused("ff5424f8"), "a call through a word below %rsp cannot be moved");
     EXPECT_EQ(refused("67ff542408"),
-              "a call through %esp or a word far above %rsp cannot be moved");
+              "a call through a word at a 32-bit address or far above %rsp cannot be "
+              "moved");
     EXPECT_EQ(refused("0f05"), "a system call cannot be moved");
     EXPECT_EQ(refused("0f34"), "sysenter and sysexit change the privilege level");
     EXPECT_EQ(refused("c7f800000000"), "transactional memory is not supported");

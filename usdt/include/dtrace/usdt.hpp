@@ -331,7 +331,7 @@ class probe {
         !usdt_detail::has_dash(provider),
         "a provider's name must not contain -: use only letters, digits and _");
     static_assert(!usdt_detail::is_of_dtrace(provider),
-                  "this provider is one of DTrace's own: give it another name");
+                  "this provider's name is one of DTrace's own: choose another name");
     static_assert(usdt_detail::in_note(provider) <= DTRACE_USDT_MAX_PROVIDER_BYTES,
                   "a provider's name may have at most 55 characters");
     static_assert(
@@ -339,7 +339,7 @@ class probe {
         "a probe's name may have at most 63 characters, and each - counts as two");
     static_assert(
         text_.fits,
-        "the names of a provider and a probe may have at most 100 characters in "
+        "the names of a provider and a probe may have at most 101 characters in "
         "total, and each - counts as two");
 
     // Each module has its own semaphore, because a tracer increments the counter of

@@ -100,7 +100,8 @@ TEST(KernelSymbols, ASymbolReachesToTheNextOneOfItsModule)
     EXPECT_EQ(read->n_bytes, 0xc0u);
     EXPECT_TRUE(read->is_function);
     EXPECT_FALSE(jiffies->is_function);
-    EXPECT_EQ(jiffies->n_bytes, 4096u); // the last symbol ends with its page
+    // The last symbol extends to the end of its page.
+    EXPECT_EQ(jiffies->n_bytes, 4096u);
     EXPECT_EQ(given.symbols.find("ext4", "mount")->n_bytes, 0x80u);
     EXPECT_EQ(given.symbols.find("ext4", "helper")->n_bytes,
               0x1f80u); // up to the end of its module
