@@ -321,11 +321,13 @@ struct dt_arena {
 
 enum dt_activity {
 	DT_ACTIVITY_INACTIVE, /* tracing has not started */
-	DT_ACTIVITY_WARMUP,   /* BEGIN runs: only probes of dtrace fire */
+	/* BEGIN is running: only the dtrace provider's probes fire */
+	DT_ACTIVITY_WARMUP,
 	DT_ACTIVITY_ACTIVE,
-	/* exit() was called: only probes of dtrace fire */
+	/* exit() was called: only the dtrace provider's probes fire */
 	DT_ACTIVITY_DRAINING,
-	DT_ACTIVITY_COOLDOWN, /* END runs: only probes of dtrace fire */
+	/* END is running: only the dtrace provider's probes fire */
+	DT_ACTIVITY_COOLDOWN,
 	DT_ACTIVITY_STOPPED,
 	DT_ACTIVITY_KILLED,
 };

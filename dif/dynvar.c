@@ -470,8 +470,8 @@ static int dt_stores_inside(const struct dt_dyn *d, const dt_u8 *at,
  * target has overwritten the space.
  */
 struct dt_search {
-	dt_u32 hashed; /* bytes of keys that may still be hashed */
-	dt_u32 steps;  /* remaining steps along chains */
+	dt_u32 hashed; /* how many more bytes of keys it may hash */
+	dt_u32 steps;  /* how many more steps along chains it may take */
 };
 
 /*

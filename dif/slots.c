@@ -69,7 +69,7 @@ static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 
 enum dt_slotted {
 	DT_SLOT_NO,  /* not stored: dynvar.c must store the value */
-	DT_SLOT_YES, /* stored in a slot, or a 0, which need not be stored */
+	DT_SLOT_YES, /* the value is in a slot, or it is 0 and needs no slot */
 	/* stored in a new slot: dynvar.c must free its copy, if it has one */
 	DT_SLOT_MOVED,
 };

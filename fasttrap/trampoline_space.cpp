@@ -39,8 +39,8 @@ struct TrampolineSpace::Area {
     std::uint64_t bytes = 0;
     ZeroedWords used;                     // one bit for each byte
     std::vector<std::uint16_t> page_free; // free bytes of each page
-    std::vector<std::uint64_t> roomy;     // one bit for each page that is not crowded
-    // One bit for each page that is in use and not crowded.
+    std::vector<std::uint64_t> roomy;     // a bit per page: set if it is not crowded
+    // A bit per page: set if the page is in use and not crowded.
     std::vector<std::uint64_t> shared;
     std::uint64_t next = enter_bytes; // where the next search begins
     // The start, in units of block_bytes, of the next search in which byte d1 of the

@@ -64,7 +64,7 @@ std::optional<Register> numbered_register(std::string_view name)
     return Register{static_cast<std::uint8_t>(n), bytes, false, false, false};
 }
 
-// Recognises vector registers. Their low part is used, whatever width the name has.
+// Recognises xmm, ymm and zmm registers. Only their low 8 bytes are used.
 std::optional<Register> vector_register(std::string_view name)
 {
     if (name.size() < 4 || (name[0] != 'x' && name[0] != 'y' && name[0] != 'z') ||

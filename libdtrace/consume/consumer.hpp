@@ -15,7 +15,7 @@
 //         consumer.snapshot()
 //   end:  consumer.drain(DrainKind::Final, ...), consumer.print_aggregations(output)
 //
-// With the option temporal, records are printed in chronological order. A round prints
+// With -x temporal, records are printed in chronological order. A round prints
 // the records that are older than the watermark, which is usually the start of the
 // round, because no shard can deliver older records in a later round. If a shard was
 // locked and could not be read, the watermark is the time at which that shard was last

@@ -13,7 +13,7 @@ namespace {
 // If the count is not 1, an "s" is added after the third column and replaces "*" in the
 // fourth.
 // clang-format off
-#define DT_DROP_TEXTS(X) /* X(kind, counted by CPU?, text before the s, after it) */ \
+#define DT_DROP_TEXTS(X) /* X(kind, per CPU?, text before the plural s, after it) */ \
     X(PRINCIPAL,      true,  "drop", "")                                          \
     X(AGGREGATION,    true,  "aggregation drop", "")                              \
     X(DYNAMIC,        false, "dynamic variable drop", "")                         \

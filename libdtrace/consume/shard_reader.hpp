@@ -24,8 +24,8 @@ public:
     // config.owner and config.alive must be set.
     ShardReader(const Consumer::Config& config, void* arena, std::uint32_t n_shards);
 
-    void begin_snapshot(); // refills the budget of lock tests
-    void begin_drain();    // refills the budgets of lock tests and waits
+    void begin_snapshot(); // refills the budget for testing locks
+    void begin_drain();    // refills the budgets for testing locks and for waiting
 
     // These two functions swap the two buffers of a shard, and copy the data of the
     // previously active buffer. The copy is written to `to`, which has space for a

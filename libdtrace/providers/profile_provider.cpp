@@ -87,7 +87,7 @@ const char* ProfileProvider::make(const std::string& name)
         return "the interval must be a positive number, optionally followed by one of "
                "ns us ms s m h d hz";
     if (*interval < shortest_interval_ns)
-        return "the interval must be at least 200 us (at most 5000 hz)";
+        return "the interval must be at least 200 us (at most 5000 Hz)";
     std::uint32_t probe = registry_.add(this, "profile", "", "", name);
     timers_[probe] = Timer{probe, *interval, per_cpu};
     return nullptr;

@@ -145,7 +145,7 @@ std::string Matcher::searched_text(const ProbeSpec& spec)
     std::string text = "; the search covered " + processes_text(n);
     if (!hidden.empty())
         text += ", but not " + hidden;
-    return text + "; name other processes with -p or -c";
+    return text + "; use -p or -c to search another process";
 }
 
 } // namespace dt

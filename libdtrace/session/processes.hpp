@@ -91,8 +91,7 @@ public:
     // Makes all processes that are grabbed from now on members of the first domain
     // (-x trust=all).
     void trust_all() { trusts_all_ = true; }
-    // Returns whether a process would become a member of a new domain, although there is
-    // already a domain with processes.
+    // Returns true if there are domains, but the process cannot join any of them.
     bool needs_new_domain(pid_t pid) const;
     // Returns, and forgets, the messages about truncated tables in the targets' files.
     std::vector<std::string> take_cuts() { return images_.take_cuts(); }

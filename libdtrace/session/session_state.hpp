@@ -34,9 +34,9 @@ constexpr std::size_t many_sites = 10'000;
 // Receives the events of a session. The C API passes them to its handlers.
 class Listener : public Events {
 public:
-    // Reports the text about a process. A null text means that the process has exited
-    // or that the agent has lost it. A null process means that the text is not about a
-    // known process.
+    // Reports a message about a process. A null `text` means that the process has
+    // exited or that the agent has lost it. A null `process` means that the message is
+    // not about a known process.
     virtual void process(ps_prochandle* process, const char* text) = 0;
     // Reports that names of probes have changed, so that the listener discards data
     // that it derived from the old names.

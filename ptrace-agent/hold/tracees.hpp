@@ -38,7 +38,7 @@ public:
     virtual ~StopHandler() = default;
     // Called before waitpid() takes the report of a thread's SIGTRAP from the kernel.
     // The SIGTRAP is still pending at that time, so the handler can prepare the thread
-    // for a death of the agent (HitHandler::secure()).
+    // in case the agent dies (HitHandler::secure()).
     virtual void secure_hit(Thread& thread) = 0;
     // Handles a stop of a thread whose injected system call did not return in time.
     // Returns false if the stop belongs to the call, in which case the thread has been

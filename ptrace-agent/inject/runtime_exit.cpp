@@ -264,7 +264,7 @@ bool RuntimeExit::run_to_gate(Thread& thread, Try which)
     return run_in_our_code(thread, has_gate ? PTRACE_CONT : PTRACE_SINGLESTEP, which);
 }
 
-// Brings a thread that is in our code nearer to the program's text. Sets `ran` to false
+// Moves a thread that is in our code closer to the program's code. Sets `ran` to false
 // if only the registers were changed and the thread did not run. Returns false if the
 // thread has exited or does not stop in time.
 bool RuntimeExit::run_to_program(Thread& thread, bool& ran)

@@ -39,7 +39,7 @@
  *      there, including the red zone.
  *   2. It locks a shard, with a lock word that all targets share. It also marks
  *      the shard's stack as used, in a word that only this process can write. If
- *      no shard is free, it counts the drop NOSHARD and jumps to the tail.
+ *      no shard is free, it counts a NOSHARD drop and jumps to the tail.
  *   3. It switches to the shard's stack, builds a struct dt_rt_frame there and calls
  *      dt_rt_fire().
  *   4. It switches back to the target's stack, releases the shard and jumps to

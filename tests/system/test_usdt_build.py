@@ -490,9 +490,9 @@ def errors_have_a_reason_and_a_line(t):
              ("provider web1 { probe go(); };", "-h", "D_PROV_BADNAME", "may not end with a digit"),
              *((f"provider {own} {{ probe go(); }};", flag, "D_PROV_BADNAME", f"provider {own} is one of DTrace's own")
                for own in ("pid", "dtrace", "profile", "tick", "usdt", "syscall", "rawfbt") for flag in ("-h", "-G")),
-             *((f"provider {'p' * 56} {{ probe go(); }};", flag, "D_PROV_BADNAME", "has 56 bytes, which exceeds the maximum of 55")
+             *((f"provider {'p' * 56} {{ probe go(); }};", flag, "D_PROV_BADNAME", "is 56 bytes long, which exceeds the maximum of 55")
                for flag in ("-h", "-G")),
-             ("provider web {\nprobe " + "n" * 64 + "(); };", "-h", "D_PROV_BADNAME", "has 64 bytes, which exceeds the maximum of 63"),
+             ("provider web {\nprobe " + "n" * 64 + "(); };", "-h", "D_PROV_BADNAME", "is 64 bytes long, which exceeds the maximum of 63"),
              ("provider web { probe " + "n" * 60 + "-x-y(); };", "-G", "D_PROV_BADNAME", "(each - is stored as two bytes, __)"),
              ("provider web { probe go();\nprobe go(int); };", "-h", "D_PROV_PRDUP", "line 2"),
              ("provider web { probe go(); };\nprovider web { probe go(int); };", "-h", "D_PROV_INCOMPAT", "line 2"),

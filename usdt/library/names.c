@@ -52,9 +52,9 @@ static int dt_check_length(const char *what, const char *name, size_t max_bytes)
 		return dt_usdt_fail(EINVAL, "a %s's name is empty", what);
 	if (n > max_bytes)
 		return dt_usdt_fail(EINVAL,
-				    "the name of %s %s... has %zu bytes, which "
-				    "exceeds the maximum of %zu: give it a "
-				    "shorter name",
+				    "the name of %s %s... is %zu bytes "
+				    "long, which exceeds the maximum of "
+				    "%zu: give it a shorter name",
 				    what, dt_shown(name, 20).text, n,
 				    max_bytes);
 	return 0;
@@ -117,9 +117,9 @@ int dt_usdt_check_name(const char *name)
 		in_note += *c == '-';
 	if (!error && in_note > DT_USDT_MAX_NAME)
 		return dt_usdt_fail(EINVAL,
-				    "the name of probe %.20s... has %zu bytes, "
-				    "which exceeds the maximum of %d (each - is "
-				    "stored as two bytes, __)",
+				    "the name of probe %.20s... is %zu bytes "
+				    "long, which exceeds the maximum of %d "
+				    "(each - is stored as two bytes, __)",
 				    name, in_note, DT_USDT_MAX_NAME);
 	return error;
 }

@@ -55,7 +55,8 @@ dif_type dif_type_of(const Type* type, bool userland);
 dif_type dif_type_word();
 // Returns the type of an expression whose value is not used.
 dif_type dif_type_nothing();
-// Returns the number of bytes between elements of a pointer or array type.
+// Returns the size in bytes of an array's elements, or of the type that a pointer points
+// to. Returns 1 for void and functions, which have no size.
 std::uint64_t element_bytes(const Type* pointer);
 
 // --- one expression, one DIF object ---

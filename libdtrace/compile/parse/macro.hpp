@@ -4,8 +4,8 @@
 //
 // If the program does not use an argument, an error is reported at the end of the
 // program, unless the option argref is set. If the program uses an argument that was
-// not given, an error is reported immediately. With the option defaultargs, the value
-// is 0 instead, or "" for $$n.
+// not given, an error is reported immediately. With -x defaultargs, the value is 0
+// instead, or "" for $$n.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"

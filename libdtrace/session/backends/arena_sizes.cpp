@@ -230,7 +230,7 @@ std::string excess(const Layout& layout, const dt_arena_config& config,
                mib(room.file) + " (ulimit -f)";
     if (layout.program + layout.data > room.address)
         return mib(layout.program + layout.data) +
-               " of address space, but a limit of dtrace or of a target (ulimit -v) "
+               " of address space, but dtrace's or a target's limit (ulimit -v) "
                "leaves only " +
                mib(room.address);
     if (room.touched != no_limit && layout.data - config.globals_bytes > room.touched)

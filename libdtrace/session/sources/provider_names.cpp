@@ -20,7 +20,7 @@ static Diagnostic bad_name(Place at, std::string text)
 
 static std::string too_long(std::size_t n, std::size_t most)
 {
-    return " has " + std::to_string(n) + " bytes, which exceeds the maximum of " +
+    return " is " + std::to_string(n) + " bytes long, which exceeds the maximum of " +
            std::to_string(most);
 }
 

@@ -96,8 +96,8 @@ struct DwarfTypes::State {
         return n < max_debug_members;
     }
 
-    // The number of entries that may still be visited. In the index, a long name counts
-    // as one entry for every 64 bytes.
+    // How many more entries the search may visit. In the index, a long name counts as
+    // one entry for every 64 bytes.
     std::size_t walks_left = least_debug_walks;
     // Counts n visits. Returns false if no more entries may be visited.
     bool may_walk(std::size_t n)

@@ -1,5 +1,5 @@
 /*
- * GCC's 128-bit, vector and complex types have the correct sizes, but no arithmetic in D.
+ * D knows the sizes of GCC's 128-bit, vector and complex types, but cannot calculate with them.
  * @flags: -qC
  */
 #include "c/wide_types.h"

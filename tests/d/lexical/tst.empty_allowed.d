@@ -1,5 +1,5 @@
 /*
- * With the option empty, a program may have no clauses.
+ * With -x empty, a program may have no clauses.
  * @flags: -e -x empty
  */
 /* nothing else */

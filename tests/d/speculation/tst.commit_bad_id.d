@@ -1,5 +1,5 @@
 /*
- * commit of a negative id is an illegal operation.
+ * Committing a negative id is an illegal operation.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

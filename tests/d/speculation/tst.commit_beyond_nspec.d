@@ -1,5 +1,5 @@
 /*
- * commit of an id beyond nspec is an illegal operation.
+ * Committing an id beyond nspec is an illegal operation.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

@@ -1,5 +1,5 @@
 /*
- * Speculation 0 records nothing, and commit and discard of it do nothing.
+ * Speculation 0 records nothing, and committing or discarding it has no effect.
  * @flags: -q
  */
 BEGIN { speculate(0); printf("lost\n"); }

@@ -292,7 +292,7 @@ ex_loaded:
         end ex_named_by_chance
 
         .p2align 4, 0x90
-        function ex_falls_into_jump             /* the arm falls through to the indirect jump */
+        function ex_falls_into_jump             /* the code at ex_arm falls through to the indirect jump */
         lea ex_arm(%rip), %rdx
         mov %rdx, %rdi
         jmp 1f
@@ -307,7 +307,7 @@ ex_arm: place ex_arm_place
         end ex_falls_into_jump
 
         .p2align 4, 0x90
-        function ex_reads_a_named_place         /* its data looks like an arm */
+        function ex_reads_a_named_place         /* its data looks like a switch arm */
         lea ex_named_data(%rip), %rdx
         mov (%rdx,%rdi,8), %rax
         jmp *%rax
@@ -318,7 +318,7 @@ ex_named_data:
         end ex_reads_a_named_place
 
         .p2align 4, 0x90
-        function ex_jumps_by_the_stack          /* the arm falls through to known code */
+        function ex_jumps_by_the_stack          /* the code at ex_stack_arm falls through to known code */
         lea ex_stack_arm(%rip), %rdx
         mov %rdx, -8(%rsp)
         test %edi, %edi

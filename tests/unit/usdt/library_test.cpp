@@ -140,7 +140,7 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
         {"a-b", "contains -"},
         {"a\033[m", "a... contains \\x1b:"},
         {"\033[m" + std::string(56, 'a'), "provider \\x1b[ma"},
-        {std::string(56, 'a'), "56 bytes, which exceeds the maximum of 55"}};
+        {std::string(56, 'a'), "56 bytes long, which exceeds the maximum of 55"}};
     for (const Row& row : providers) {
         EXPECT_EQ(create(row.name), nullptr) << row.name;
         EXPECT_NE(std::string(dtrace_usdt_error()).find(row.part), std::string::npos)
@@ -165,7 +165,7 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
         {"a b", "contains \\x20:"},
         {"a:b", "contains :"},
         {"\u00e4", "not with \\xc3"},
-        {std::string(64, 'a'), "64 bytes, which exceeds the maximum of 63"},
+        {std::string(64, 'a'), "64 bytes long, which exceeds the maximum of 63"},
         {std::string(40, 'a') + std::string(23, '-'),
          "each - is stored as two bytes, __"}};
     for (const Row& row : names) {

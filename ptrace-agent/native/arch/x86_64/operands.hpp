@@ -14,8 +14,8 @@ public:
     explicit OperandReader(Frame& frame) : Part(frame) {}
 
     void load_operand(Reg64 to, std::uint32_t n); // does not change the flags
-    // Reads arguments into their slots. `arguments` has one bit for each argument to
-    // read. All registers of the pool must be free.
+    // Reads arguments into their slots. `arguments` has a bit per argument, which
+    // is set if the argument must be read. All registers of the pool must be free.
     void load_ahead(std::uint32_t arguments);
     void place_lookups();
     void add_fixups(Compiled& to) const; // for loads that may fault
@@ -30,7 +30,7 @@ private:
     // Returns the slot of an argument that is read ahead.
     Xbyak::Address slot(std::uint32_t n) const;
 
-    std::uint32_t have_ahead_ = 0; // one bit for each argument that has been read
+    std::uint32_t have_ahead_ = 0; // a bit per argument: set if it has been read
     struct Lookup {
         Label unsure, known;
         std::function<void()> rest;
