@@ -254,9 +254,10 @@ std::uint64_t Checker::lquantize(Node& call, const Ident& aggregation)
         std::int64_t old_step = DTRACE_LQUANTIZE_STEP(old);
         must_match(call, aggregation, base, old_base, "base", Tag::LQUANT_MATCHBASE);
         must_match(call, aggregation, step, old_step, "step", Tag::LQUANT_MATCHSTEP);
-        must_match(call, aggregation, limit / step * step,
-                   (old_base + DTRACE_LQUANTIZE_LEVELS(old) * old_step) / step * step,
-                   "limit", Tag::LQUANT_MATCHLIM);
+        // Two limits are equal if they give the same number of levels.
+        must_match(call, aggregation, base + levels * step,
+                   old_base + DTRACE_LQUANTIZE_LEVELS(old) * old_step, "limit",
+                   Tag::LQUANT_MATCHLIM);
     }
     return packed;
 }
