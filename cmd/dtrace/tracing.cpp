@@ -303,6 +303,18 @@ bool Tracing::all_ended() const
            dtrace_proc_followed(session_) == 0;
 }
 
+// Returns the name of a signal, for example "SIGTERM" or "SIGRTMIN+3".
+static std::string signal_name(int signal)
+{
+    const char* name = sigabbrev_np(signal);
+    if (name != nullptr)
+        return std::string("SIG") + name;
+    // libc uses the first real-time signals itself, so SIGRTMIN is above them.
+    if (signal >= SIGRTMIN && signal <= SIGRTMAX)
+        return "SIGRTMIN+" + std::to_string(signal - SIGRTMIN);
+    return "signal " + std::to_string(signal);
+}
+
 void Tracing::process_ended(ps_prochandle* process)
 {
     for (ps_prochandle* target : targets_)
@@ -317,7 +329,7 @@ void Tracing::process_ended(ps_prochandle* process)
     if (is_on(session_, "quiet"))
         return;
     if (WIFSIGNALED(status))
-        say("pid %d terminated by SIG%s", pid, sigabbrev_np(WTERMSIG(status)));
+        say("pid %d terminated by %s", pid, signal_name(WTERMSIG(status)).c_str());
     else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
         say("pid %d exited with status %d", pid, WEXITSTATUS(status));
     else

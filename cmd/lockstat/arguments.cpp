@@ -62,6 +62,9 @@ constexpr Flag flags[] = {
     std::exit(2);
 }
 
+// The profile provider refuses intervals of less than 200 us.
+constexpr unsigned long fastest_profile_hz = 5000;
+
 unsigned long number(char flag, const char* text, unsigned long least,
                      unsigned long most)
 {
@@ -152,7 +155,7 @@ void take(Arguments& args, char flag, const char* value)
         add_events(args, value);
         break;
     case 'i':
-        args.rate = number(flag, value, 1, 10000);
+        args.rate = number(flag, value, 1, fastest_profile_hz);
         break;
     case 'b':
         args.detail = Detail::Basic;

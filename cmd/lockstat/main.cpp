@@ -203,7 +203,8 @@ int main(int argc, char* argv[])
     for (const Event& event : all_events())
         if (args.events.test(static_cast<std::size_t>(event.id)))
             print_rows(out, args, event, records.rows(event), seconds);
-    if (std::fflush(out) != 0)
+    // An earlier write that failed has discarded its part of the output.
+    if (std::fflush(out) != 0 || std::ferror(out) != 0)
         die(nullptr, "failed to write output: %s", std::strerror(errno));
     dtrace_close(session);
     return 0;

@@ -100,7 +100,7 @@ def wrong_arguments_are_named(output):
     for text in ["Usage: lockstat [options] command [args]", "  56   -I  Profiling interrupt\n2\n",
                  "lockstat: -E: the Linux kernel does not report lock errors\n1\n",
                  "lockstat: -e 17: there is no such event; lockstat without arguments lists all events\n1\n",
-                 "lockstat: -i takes a number from 1 to 10000, not 'fast'\n1\n",
+                 "lockstat: -i takes a number from 1 to 5000, not 'fast'\n1\n",
                  "lockstat: -n takes a number from 1 to 2147483648, not '0'\n1\n",
                  "lockstat: -P sorts rows by time, which -b does not record: use -t instead of -b\n1\n",
                  "lockstat: failed to set -x nosuch: Invalid option name\n1\n",
