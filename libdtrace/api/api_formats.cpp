@@ -255,7 +255,7 @@ int dtrace_system(dtrace_hdl_t* dtp, FILE* fp, void* format,
         return -1;
     if (fp != nullptr)
         std::fflush(fp);
-    if (std::system(text_of(*to).c_str()) == -1)
+    if (dtp->run_command(text_of(*to)) == -1)
         return dtp->fail(errno);
     return n;
 }
