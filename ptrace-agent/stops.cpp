@@ -286,6 +286,7 @@ void Agent::handle_unannounced(pid_t tid)
             ::kill(tid, SIGKILL);
         }
         ended_->tracepoints.restore_copy(tid);
+        ended_->patches.restore_in(tid);
         ended_->statics.lower_in(*ended_, tid);
     }
     tracees_.drop_early_stop(tid);

@@ -66,10 +66,12 @@ void TargetReports::report_danger(const ps_prochandle& process)
                            "may have killed it");
     const std::size_t n = n_blocking_traps(process.pid);
     if (n != 0)
-        s_.complain(std::to_string(n) + " threads of process " +
-                    std::to_string(process.pid) +
-                    " block SIGTRAP: if one of them is the first thread to hit a "
-                    "breakpoint, the process is killed");
+        s_.complain(
+            std::to_string(n) +
+            (n == 1 ? " thread of process " : " threads of process ") +
+            std::to_string(process.pid) +
+            (n == 1 ? " blocks SIGTRAP: if it" : " block SIGTRAP: if one of them") +
+            " is the first thread to hit a breakpoint, the process is killed");
 }
 
 void TargetReports::report_unmatched(ps_prochandle& process)

@@ -143,12 +143,12 @@ void Follower::begin(Thread& newborn)
     space->statics.settle(*space);
     if (n_lost == 0)
         return;
-    client_.report_error(
-        space->owner(),
-        "follow process " + std::to_string(space->owner()) + ": " +
-            std::to_string(n_lost) +
-            " sites that are probed in the parent cannot be probed in this child" +
-            (jumps.note.empty() ? "" : ": " + jumps.note));
+    client_.report_error(space->owner(),
+                         "follow process " + std::to_string(space->owner()) + ": " +
+                             std::to_string(n_lost) +
+                             (n_lost == 1 ? " site that is" : " sites that are") +
+                             " probed in the parent cannot be probed in this child" +
+                             (jumps.note.empty() ? "" : ": " + jumps.note));
 }
 
 void Follower::become_target(Process& guest)

@@ -162,10 +162,10 @@ static bool map_area(AddressSpace& space, Room& room, const Window& window)
     std::vector<Mapping> mappings = room.mappings();
     std::vector<Gap> gaps = gaps_between(mappings, heap_room(space.owner()));
     Gap text = text_around(mappings, window.at());
+    const bool is_first = space.patches.common_areas.insert(text.start).second;
     for (std::uint64_t bytes : area_sizes) {
         std::optional<TargetAddr> at;
-        if (bytes >= smallest_common &&
-            space.patches.common_areas.insert(text.start).second)
+        if (is_first && bytes >= smallest_common)
             at = find_room(gaps, text.start, common_reach(x86_64, text.start, text.end),
                            bytes);
         if (!at)

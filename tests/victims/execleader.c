@@ -19,9 +19,8 @@ __attribute__((noinline)) long work(long n)
 
 static void* become(void* arg)
 {
-    // The pid, which an exec does not change, determines when the exec interrupts the
-    // leader.
-    usleep((useconds_t)getpid() * 7919 % 3000);
+    // The exec interrupts the leader at a different moment in each round.
+    usleep((useconds_t)(getpid() + atoi(args[1])) * 7919 % 3000);
     execv("/proc/self/exe", args);
     perror("execv");
     exit(3);

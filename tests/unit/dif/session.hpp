@@ -136,8 +136,6 @@ public:
         error = {};
         if (dt_load(memory_, image.data(), image.size(), &first, &n, &error) != 0)
             return error.text;
-        if (before == 0)
-            before = 0;
         auto* enablings =
             static_cast<dt_enabling*>(dt_at(memory_, arena().enablings.at));
         for (std::uint32_t i = before; i < arena().enablings.n; i++)
