@@ -188,7 +188,7 @@ dt_u64 dt_arena_private_at(const struct dt_arena_config *config)
 	return a.private_at;
 }
 
-static void dt_shard_init(struct dt_arena *a, dt_u32 no)
+static void dt_shard_init(struct dt_arena *a, dt_u32 no, dt_u64 arena)
 {
 	const struct dt_shard_plan *p = &a->plan;
 	struct dt_shard *s = dt_shard_at((dt_u8 *)a, a, no);
@@ -211,32 +211,33 @@ static void dt_shard_init(struct dt_arena *a, dt_u32 no)
 	s->scratch_bytes = p->scratch_bytes;
 	s->locals = at + p->locals;
 	s->locals_bytes = p->locals_bytes;
-	s->rand_state = (a->start_walltime + no + 1) * 0x9e3779b97f4a7c15ull;
+	s->rand_state = (a->start_walltime + arena * DT_MAX_SHARDS + no + 1) *
+			0x9e3779b97f4a7c15ull;
 }
 
-static void dt_data_init(void *mem)
+static void dt_data_init(void *mem, dt_u64 number)
 {
 	struct dt_arena *a = mem;
 
 	for (dt_u32 i = 0; i < a->n_shards; i++)
-		dt_shard_init(a, i);
+		dt_shard_init(a, i, number);
 	dt_dynvar_init(mem, a);
 }
 
 void dt_arena_init(void *mem, const struct dt_arena_config *config)
 {
 	dt_plan(mem, config);
-	dt_data_init(mem);
+	dt_data_init(mem, 0);
 }
 
-void dt_arena_init_like(void *mem, const void *first)
+void dt_arena_init_like(void *mem, const void *first, dt_u64 number)
 {
 	const struct dt_arena *a = first;
 	const struct dt_session *from = dt_at(first, a->session);
 	const struct dt_own_session *own = dt_at(first, a->own);
 	struct dt_session *session = dt_at(mem, a->session);
 
-	dt_data_init(mem);
+	dt_data_init(mem, number);
 	session->lease_until = dt_once64(&from->lease_until);
 	session->activity = dt_acquire32(&own->activity);
 	((struct dt_own_session *)dt_at(mem, a->own))->activity =

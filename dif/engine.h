@@ -91,8 +91,9 @@ void dt_arena_init(void *mem, const struct dt_arena_config *config);
  * Creates another arena in mem, where the program part of the arena `first` is
  * already mapped. The other parts of mem must contain only zeros. The new arena
  * gets the lease and the activity of `first`. Both must have a private part.
+ * Arenas with different numbers have different random numbers (rand()).
  */
-void dt_arena_init_like(void *mem, const void *first);
+void dt_arena_init_like(void *mem, const void *first, dt_u64 number);
 
 /**
  * dt_load - verify a DOF image, and add its clauses and probe descriptions

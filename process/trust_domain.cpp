@@ -23,15 +23,18 @@ std::optional<TrustDomain> trust_domain_of(pid_t pid)
     TrustDomain domain;
     constexpr int hexadecimal = 16;
     domain.capabilities = status_number(status, "CapPrm", 0, hexadecimal);
-    const bool controls_all = (domain.capabilities >> CAP_SYS_PTRACE & 1) != 0;
+    constexpr std::uint64_t tracing = 1ull << CAP_SYS_PTRACE;
+    const bool controls_all = (domain.capabilities & tracing) != 0;
+    if (controls_all)
+        domain.capabilities = tracing;
     for (int n = 0; n < 4; n++) {
         const auto index = static_cast<std::size_t>(n);
         domain.users[index] = status_number(status, "Uid", n);
         domain.groups[index] = controls_all ? 0 : status_number(status, "Gid", n);
     }
-    // The link is unreadable for some processes of other users. They have different
-    // user ids, so the domains differ anyway.
     domain.user_namespace = read_proc_link(pid, "ns/user");
+    if (domain.user_namespace.empty())
+        return std::nullopt;
     if (is_sandboxed(status) && !is_sandboxed(read_proc_file(::getpid(), "status")))
         domain.sandboxed = pid;
     return domain;

@@ -17,15 +17,17 @@ namespace dt {
 struct TrustDomain {
     std::array<std::uint64_t, 4> users{};  // real, effective, saved and file system id
     std::array<std::uint64_t, 4> groups{}; // 0 if the process has CAP_SYS_PTRACE
-    std::uint64_t capabilities = 0;        // the permitted ones (capabilities(7))
-    std::string user_namespace;            // for example "user:[4026531837]"
-    pid_t sandboxed = 0;                   // the process, or 0 if it is not sandboxed
+    // The permitted capabilities (capabilities(7)). A process with CAP_SYS_PTRACE can
+    // control every process, so its further capabilities are not stored.
+    std::uint64_t capabilities = 0;
+    std::string user_namespace; // for example "user:[4026531837]"
+    pid_t sandboxed = 0;        // the process, or 0 if it is not sandboxed
 
     bool operator==(const TrustDomain&) const = default;
 };
 
-// Returns the domain of a process. Returns nullopt if the process has exited. If this
-// process is sandboxed itself, other sandboxed processes share the domain of their user,
+// Returns the domain of a process. Returns nullopt if the process has exited, or if this
+// process may not trace it. If this process is sandboxed itself, other sandboxed processes share the domain of their user,
 // because the sandbox then probably belongs to a container that contains all of them.
 std::optional<TrustDomain> trust_domain_of(pid_t pid);
 

@@ -16,13 +16,19 @@ namespace dt {
 // and its memory may then be returned to the system (Config::returns_memory).
 constexpr std::uint64_t early_bytes = 1 << 20;
 
-ArenaReader::ArenaReader(const Consumer::Config& config, void* arena, EcbTable& ecbs,
-                         Aggregates& aggregates, DropCounts& drops)
-    : config_(config), arena_(static_cast<dt_arena*>(arena)),
+ArenaReader::ArenaReader(const Consumer::Config& config, void* arena,
+                         std::uint32_t number, EcbTable& ecbs, Aggregates& aggregates,
+                         DropCounts& drops)
+    : config_(config), arena_(static_cast<dt_arena*>(arena)), number_(number),
       n_shards_(std::min<std::uint32_t>(arena_->n_shards, DT_MAX_SHARDS)), ecbs_(ecbs),
       aggregates_(aggregates), drops_(drops), reader_(config, arena, n_shards_),
       liars_(n_shards_)
 {
+}
+
+bool ArenaReader::is_finished() const
+{
+    return retired_at_ && n_unread_ == 0 && reader_.read_until() >= *retired_at_;
 }
 
 void ArenaReader::begin_drain()
@@ -85,7 +91,8 @@ Result<Ok> ArenaReader::collect(DrainKind kind, std::uint64_t began, Round& roun
                 break;
             auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
             copied += bytes;
-            if (bytes > 0 && !round.collect(bytes, shard, ecbs_, config_.clock()))
+            if (bytes > 0 &&
+                !round.collect(bytes, number_, shard, ecbs_, config_.clock()))
                 distrust(shard, "holds a record that belongs to no clause");
         }
     }
@@ -94,7 +101,7 @@ Result<Ok> ArenaReader::collect(DrainKind kind, std::uint64_t began, Round& roun
 
 // Reads the first entry of `bytes` into `update` and removes it from `bytes`. Returns
 // null on success. If the entry is invalid, returns the reason.
-const char* ArenaReader::take_entry(std::uint32_t shard,
+const char* ArenaReader::take_entry(From from, std::uint32_t shard,
                                     std::span<const std::byte>& bytes,
                                     AggUpdate& update)
 {
@@ -103,7 +110,8 @@ const char* ArenaReader::take_entry(std::uint32_t shard,
         sizeof entry + std::uint64_t{entry.key_bytes} + entry.value_bytes;
     if (entry.bytes < needed || entry.bytes > bytes.size() || entry.bytes % 8 != 0)
         return "holds an aggregation with an impossible size";
-    EcbState* ecb = ecbs_.find_in(shard, entry.epid);
+    EcbState* ecb = from == From::counters ? ecbs_.find_counted(number_, entry.epid)
+                                           : ecbs_.find_in(number_, shard, entry.epid);
     auto described = ecb ? ecb->aggregations.find(entry.action)
                          : decltype(ecb->aggregations.end()){};
     if (!ecb || described == ecb->aggregations.end() ||
@@ -121,7 +129,7 @@ const char* ArenaReader::take_entry(std::uint32_t shard,
     return nullptr;
 }
 
-void ArenaReader::take_aggregations(std::uint32_t shard,
+void ArenaReader::take_aggregations(From from, std::uint32_t shard,
                                     std::span<const std::byte> bytes, std::size_t place)
 {
     while (bytes.size() >= sizeof(dt_aggent)) {
@@ -129,7 +137,7 @@ void ArenaReader::take_aggregations(std::uint32_t shard,
         std::size_t n = 0;
         const char* wrong = nullptr;
         while (n < updates.size() && bytes.size() >= sizeof(dt_aggent)) {
-            wrong = take_entry(shard, bytes, updates.at(n));
+            wrong = take_entry(from, shard, bytes, updates.at(n));
             if (wrong)
                 break;
             n++;
@@ -161,7 +169,8 @@ Result<Ok> ArenaReader::snapshot_counters()
             dt_s64 n = dt_drain_counters(arena_, set, &from, to, room_bytes);
             if (n == 0)
                 break;
-            take_aggregations(n_shards_ - 1, {to, static_cast<std::uint64_t>(n)},
+            take_aggregations(From::counters, n_shards_ - 1,
+                              {to, static_cast<std::uint64_t>(n)},
                               set > 0 ? set - 1 : arena_->counters.n_cpus);
         }
     }
@@ -207,7 +216,8 @@ Result<Ok> ArenaReader::snapshot(DrainKind kind)
             continue;
         const auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
         copied += bytes;
-        take_aggregations(shard, {to, bytes}, std::min(shard, arena_->counters.n_cpus));
+        take_aggregations(From::shard, shard, {to, bytes},
+                          std::min(shard, arena_->counters.n_cpus));
         if (config_.returns_memory && shard >= arena_->counters.n_cpus &&
             bytes >= early_bytes)
             return_memory(shard);

@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,8 +31,16 @@ class ArenaReader {
 public:
     // The references must outlive this object. config.owner and config.alive must be
     // set.
-    ArenaReader(const Consumer::Config& config, void* arena, EcbTable& ecbs,
-                Aggregates& aggregates, DropCounts& drops);
+    // `number` identifies the arena in EcbTable::bind().
+    ArenaReader(const Consumer::Config& config, void* arena, std::uint32_t number,
+                EcbTable& ecbs, Aggregates& aggregates, DropCounts& drops);
+
+    const dt_arena* arena() const { return arena_; }
+    // After retire(), the arena is read until all of its data have been read.
+    void retire(std::uint64_t now) { retired_at_ = now; }
+    // Returns whether the arena was retired, and everything that was recorded before
+    // has been read.
+    bool is_finished() const;
 
     // Must be called before snapshot().
     void begin_snapshot() { reader_.begin_snapshot(); }
@@ -60,10 +69,11 @@ public:
 
 private:
     std::uint64_t round_buffers() const;
-    const char* take_entry(std::uint32_t shard, std::span<const std::byte>& bytes,
-                           AggUpdate& update);
-    void take_aggregations(std::uint32_t shard, std::span<const std::byte> bytes,
-                           std::size_t place);
+    enum class From { shard, counters };
+    const char* take_entry(From from, std::uint32_t shard,
+                           std::span<const std::byte>& bytes, AggUpdate& update);
+    void take_aggregations(From from, std::uint32_t shard,
+                           std::span<const std::byte> bytes, std::size_t place);
     Result<Ok> snapshot_counters();
     void return_memory(std::uint32_t shard);
     void distrust(std::uint32_t shard, const char* what);
@@ -71,7 +81,8 @@ private:
 
     const Consumer::Config& config_;
     dt_arena* arena_;
-    std::uint32_t n_shards_;
+    std::uint32_t number_, n_shards_;
+    std::optional<std::uint64_t> retired_at_;
     EcbTable& ecbs_;
     Aggregates& aggregates_;
     DropCounts& drops_;

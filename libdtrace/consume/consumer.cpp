@@ -56,7 +56,7 @@ struct Consumer::Impl {
           arena(static_cast<const dt_arena*>(config.arena)), ecbs(arena),
           runner(config.symbols ? *config.symbols : no_symbols, config.events)
     {
-        add_arena(config.arena);
+        add_arena(config.arena, 0);
         runner.aggregates.limit_memory(config.max_aggregated_bytes);
         if (config.per_cpu)
             runner.aggregates.keep_places(arena->counters.n_cpus + 1);
@@ -77,12 +77,13 @@ struct Consumer::Impl {
         display.aggsortkeypos = option(arena, DTRACEOPT_aggsortkeypos, 0);
     }
 
-    void add_arena(void* from)
+    void add_arena(void* from, std::uint32_t number)
     {
-        readers.push_back(std::make_unique<ArenaReader>(config, from, ecbs,
+        readers.push_back(std::make_unique<ArenaReader>(config, from, number, ecbs,
                                                         runner.aggregates, drops));
         drops.add_arena(static_cast<const dt_arena*>(from));
     }
+    Result<Ok> remove_finished();
     Result<Ok> snapshot(DrainKind kind);
     bool has_unread() const;
     Result<Ok> run(std::size_t index, Output& out, RecordSink& sink);
@@ -98,6 +99,7 @@ struct Consumer::Impl {
     Round round;
     DropCounts drops;
     std::vector<std::unique_ptr<ArenaReader>> readers; // one for each arena
+    std::vector<const void*> removed;                  // for take_removed()
     std::uint64_t watermark = 0;
     std::uint64_t delivered_until = 0; // the watermark of the last complete round
     std::size_t n_due = 0; // number of records that the last round did not finish
@@ -122,9 +124,44 @@ void Consumer::add_program(std::shared_ptr<const Program> program,
     impl_->ecbs.add(std::move(program), first_clause);
 }
 
-void Consumer::add_arena(void* arena)
+void Consumer::add_arena(void* arena, std::uint32_t number)
 {
-    impl_->add_arena(arena);
+    impl_->add_arena(arena, number);
+}
+
+void Consumer::retire_arena(const void* arena)
+{
+    for (const std::unique_ptr<ArenaReader>& reader : impl_->readers)
+        if (reader->arena() == arena)
+            reader->retire(impl_->config.clock());
+}
+
+std::vector<const void*> Consumer::take_removed()
+{
+    return std::exchange(impl_->removed, {});
+}
+
+void Consumer::bind_probe(std::uint32_t id, std::uint32_t arena)
+{
+    impl_->ecbs.bind(id, arena);
+}
+
+// Removes the arenas that were retired and have been read completely.
+Result<Ok> Consumer::Impl::remove_finished()
+{
+    for (auto at = readers.begin(); at != readers.end();) {
+        ArenaReader& reader = **at;
+        if (!reader.is_finished()) {
+            ++at;
+            continue;
+        }
+        if (auto counted = reader.snapshot(DrainKind::Final); !counted)
+            return counted;
+        drops.remove_arena(reader.arena());
+        removed.push_back(reader.arena());
+        at = readers.erase(at);
+    }
+    return Ok{};
 }
 
 Display& Consumer::display()
@@ -151,7 +188,9 @@ Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
 bool Consumer::Impl::has_unread() const
 {
     return std::any_of(readers.begin(), readers.end(),
-                       [](const auto& reader) { return reader->has_unread(); });
+                       [](const std::unique_ptr<ArenaReader>& reader) {
+                           return reader->has_unread();
+                       });
 }
 
 Result<Ok> Consumer::Impl::run(std::size_t index, Output& out, RecordSink& sink)
@@ -227,9 +266,12 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Outp
         }
         watermark = std::max(watermark, until);
     }
-    if (!final)
+    if (!final) {
         if (auto counted = snapshot(kind); !counted)
             return counted;
+        if (auto done = remove_finished(); !done)
+            return done;
+    }
     round.order();
     auto records = round.records();
     std::size_t n = records.size();
@@ -270,7 +312,7 @@ Result<Ok> Consumer::Impl::run_records(bool final, std::size_t n, Output& out,
             break;
     }
     n_due = result ? n - done : 0;
-    if (n_due == 0)
+    if (result && n_due == 0)
         delivered_until = watermark;
     round.hold(done);
     auto committed = out.commit();
@@ -339,7 +381,9 @@ double Consumer::fullest() const
 bool Consumer::wants_snapshot() const
 {
     return std::any_of(impl_->readers.begin(), impl_->readers.end(),
-                       [](const auto& reader) { return reader->wants_snapshot(); });
+                       [](const std::unique_ptr<ArenaReader>& reader) {
+                           return reader->wants_snapshot();
+                       });
 }
 
 std::optional<int> Consumer::exit_status() const

@@ -40,6 +40,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace dt {
 
@@ -72,8 +73,16 @@ public:
     void add_program(std::shared_ptr<const Program> program,
                      std::uint32_t first_clause);
 
-    // Adds an arena that has the same program part as the first one.
-    void add_arena(void* arena);
+    // Adds an arena that has the same program part as the first one. Its number must not
+    // be used by another arena. The first arena has the number 0.
+    void add_arena(void* arena, std::uint32_t number);
+    // Reads the rest of an arena in the next drains, and then removes it. No probe may
+    // fire in the arena any more. Not for the first arena.
+    void retire_arena(const void* arena);
+    // Returns, and forgets, the arenas that were removed.
+    std::vector<const void*> take_removed();
+    // See EcbTable::bind().
+    void bind_probe(std::uint32_t id, std::uint32_t arena);
 
     Display& display();
 

@@ -118,6 +118,15 @@ void DropCounts::add_arena(const dt_arena* arena)
     lost_in_shard_.resize(std::max(lost_in_shard_.size(), n_shards));
 }
 
+void DropCounts::remove_arena(const dt_arena* arena)
+{
+    std::erase_if(arenas_, [&](Known& known) {
+        if (known.arena == arena)
+            read(known);
+        return known.arena == arena;
+    });
+}
+
 void DropCounts::read(Known& known)
 {
     const dt_arena* arena = known.arena;

@@ -20,6 +20,8 @@ class DropCounts {
 public:
     // Adds an arena. Its drops are reported from now on.
     void add_arena(const dt_arena* arena);
+    // Reads the counters of an arena for the last time.
+    void remove_arena(const dt_arena* arena);
     // Calls events.drop() for each kind of drop that has occurred since the last
     // report, and for each CPU if the kind is counted by CPU. Unless `when` is Now,
     // reports nothing within a second of the last report. Returns false if a handler

@@ -54,6 +54,49 @@ void EcbTable::rename(std::uint32_t id)
             static_cast<const char*>(dt_at(arena_, found->provider));
 }
 
+void EcbTable::bind(std::uint32_t probe, std::uint32_t arena)
+{
+    const auto* found = entry<dt_probe>(arena_, arena_->probes, probe - 1);
+    if (!found)
+        return;
+    if (probe >= arena_of_probe_.size())
+        arena_of_probe_.resize(probe + 1);
+    arena_of_probe_[probe] = arena;
+    for (std::uint32_t epid = found->first_ecb; epid != 0;) {
+        const auto* ecb = entry<dt_ecb>(arena_, arena_->ecbs, epid - 1);
+        if (!ecb)
+            return;
+        arenas_of_clause_[ecb->clause].insert(arena);
+        epid = ecb->next;
+    }
+}
+
+EcbState* EcbTable::find_in(std::uint32_t arena, std::uint32_t shard,
+                            std::uint32_t epid)
+{
+    EcbState* state = find(epid);
+    if (!state)
+        return nullptr;
+    const bool from_target =
+        shard < arena_->n_shared && arena_->n_shared < arena_->n_shards;
+    const std::uint32_t probe = state->info.probe->id;
+    if (probe < arena_of_probe_.size() &&
+        arena_of_probe_[probe].value_or(arena) != arena)
+        return nullptr;
+    return state->own && from_target ? nullptr : state;
+}
+
+EcbState* EcbTable::find_counted(std::uint32_t arena, std::uint32_t epid)
+{
+    EcbState* state = find(epid);
+    if (!state)
+        return nullptr;
+    auto arenas = arenas_of_clause_.find(state->clause);
+    return arenas == arenas_of_clause_.end() || arenas->second.contains(arena)
+               ? state
+               : nullptr;
+}
+
 static bool ends_as(std::string_view name, std::string_view word)
 {
     if (!name.ends_with(word))
@@ -199,6 +242,7 @@ EcbState* EcbTable::make(std::uint32_t epid)
     const auto* fires = entry<dt_probe>(arena_, arena_->probes, ecb->probe - 1);
     state->own = (fires->flags & DT_PROBE_OWN) != 0;
     state->info.probe = name;
+    state->clause = ecb->clause;
     state->info.clause = known->second.clause;
     state->info.program = known->second.program.get();
     state->info.record_bytes = clause->rec_bytes;

@@ -21,6 +21,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <vector>
 
 namespace dt {
@@ -34,8 +36,9 @@ struct Aggregating {
 
 struct EcbState {
     EcbInfo info;
-    bool own = false;       // the ECB's probe never fires in a target
-    Flow flow = Flow::None; // Entry or Return if the probe's name ends with that word
+    bool own = false;         // the ECB's probe never fires in a target
+    std::uint32_t clause = 0; // index in the arena
+    Flow flow = Flow::None;   // Entry or Return if the probe's name ends with that word
     std::string_view prefix;
     // The constant arguments of actions that change the consumer or its output. If a
     // record contains different values, a target has forged it.
@@ -62,15 +65,15 @@ public:
             return states_[epid].get();
         return make(epid);
     }
-    // Like find(), but also returns null if targets map this shard and the EPID's probe
-    // never fires in a target.
-    EcbState* find_in(std::uint32_t shard, std::uint32_t epid)
-    {
-        EcbState* state = find(epid);
-        const bool from_target =
-            shard < arena_->n_shared && arena_->n_shared < arena_->n_shards;
-        return state && state->own && from_target ? nullptr : state;
-    }
+    // Says in which arena a probe fires. Called after clauses have been enabled at the
+    // probe. By default, a probe may fire in every arena.
+    void bind(std::uint32_t probe, std::uint32_t arena);
+    // Like find(), but also returns null if the record or aggregation cannot be from
+    // this shard of this arena: if targets map the shard and the EPID's probe never
+    // fires in a target, or if the probe fires in another arena.
+    EcbState* find_in(std::uint32_t arena, std::uint32_t shard, std::uint32_t epid);
+    // The same for counters, which belong to a clause and not to one of its ECBs.
+    EcbState* find_counted(std::uint32_t arena, std::uint32_t epid);
 
 private:
     struct Known {
@@ -87,6 +90,9 @@ private:
     std::map<std::uint32_t, Known> clauses_;
     std::vector<std::unique_ptr<EcbState>> states_;  // indexed by EPID
     std::vector<std::unique_ptr<ProbeName>> probes_; // indexed by probe id
+    // Set by bind().
+    std::vector<std::optional<std::uint32_t>> arena_of_probe_; // indexed by probe id
+    std::map<std::uint32_t, std::set<std::uint32_t>> arenas_of_clause_;
 };
 
 } // namespace dt

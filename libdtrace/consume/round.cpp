@@ -40,8 +40,8 @@ void Round::add_run(std::size_t begin)
 // time.
 constexpr std::uint64_t skew_ns = 1000000000;
 
-bool Round::collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
-                    std::uint64_t now)
+bool Round::collect(std::size_t bytes, std::uint32_t arena, std::uint32_t shard,
+                    EcbTable& ecbs, std::uint64_t now)
 {
     const std::size_t start = buffer_.used(), begin = records_.size();
     const std::byte* copy = buffer_.data() + start;
@@ -54,7 +54,7 @@ bool Round::collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
             break;
         if (header.timestamp > now && header.timestamp - now > skew_ns)
             header.timestamp = now;
-        EcbState* ecb = ecbs.find_in(shard, header.epid);
+        EcbState* ecb = ecbs.find_in(arena, shard, header.epid);
         std::size_t size = !ecb                          ? 0
                            : header.flags & DT_REC_ERROR ? error_bytes
                                                          : ecb->info.record_bytes;

@@ -61,8 +61,8 @@ public:
     // the time `now`. Returns false if the copy contains an invalid record. A timestamp
     // far in the future is replaced with `now`, because its record would otherwise be
     // held back forever.
-    bool collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
-                 std::uint64_t now);
+    bool collect(std::size_t bytes, std::uint32_t arena, std::uint32_t shard,
+                 EcbTable& ecbs, std::uint64_t now);
     void order();
 
     std::span<const RoundRecord> records() const { return records_; }

@@ -43,7 +43,7 @@ void ProbeRecycler::recycle()
     }
 }
 
-int ProbeRecycler::rename()
+int ProbeRecycler::rename(Backend& backend)
 {
     std::uint32_t like = 0;
     for (std::uint32_t id : s_.registry.take_renamed()) {
@@ -53,6 +53,7 @@ int ProbeRecycler::rename()
                 ENOSPC,
                 "there is no space left for the probe names of further processes");
         s_.consumer->rename_probe(id);
+        backend.bind(id);
         like = id;
     }
     if (like != 0)

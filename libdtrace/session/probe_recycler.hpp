@@ -7,6 +7,7 @@
 //   same program
 #pragma once
 
+#include "libdtrace/session/backends/backend.hpp"
 #include "libdtrace/session/session_state.hpp"
 
 #include <cstdint>
@@ -26,7 +27,7 @@ public:
     void recycle();
     // Renames, in the arena, the probes that the registry has reused for another
     // process. Returns 0, or -1 after SessionState::fail().
-    int rename();
+    int rename(Backend& backend);
 
 private:
     // Probes that no process can fire any more. Their records may still be in buffers.

@@ -55,7 +55,7 @@ int ProcessMatcher::add_probes()
         for (std::size_t k = 0; k < clauses.size(); k++) {
             for (const ProbeSpec& spec : clauses[k].probes) {
                 const std::vector<std::uint32_t>& ids = probes_of(spec);
-                if (backend_.add_probes() != 0 || recycler_.rename() != 0)
+                if (backend_.add_probes() != 0 || recycler_.rename(backend_) != 0)
                     return -1;
                 if (each.loaded && backend_.enable(ids, each.first_clause + k) != 0)
                     return -1;

@@ -14,8 +14,20 @@
 
 namespace dt {
 
-// The maximum number of agents, each of which serves one domain.
+// The maximum number of agents at a time, each of which serves one domain.
 constexpr std::size_t max_domains = 64;
+// How many sandboxed processes of a user get domains of their own. Further ones share a
+// domain, so that a user cannot use up all domains.
+constexpr std::size_t max_sandboxes = 16;
+constexpr pid_t shared_sandbox = -1; // TrustDomain::sandboxed of the shared domain
+
+// Ends all agents. They release their targets at the same time.
+Processes::~Processes()
+{
+    for (const auto& domain : domains_)
+        if (domain->agent)
+            domain->agent->hang_up();
+}
 
 Result<Ok> Processes::add_agent()
 {
@@ -31,40 +43,104 @@ Result<Ok> Processes::ensure_agent()
     return domains_.empty() ? add_agent() : Ok{};
 }
 
-TrustDomain Processes::key_of(pid_t pid) const
+bool Processes::is_in_use(std::size_t domain) const
 {
-    // If the process has exited, an attempt to grab it reports that.
-    return trusts_all_ ? TrustDomain{} : trust_domain_of(pid).value_or(TrustDomain{});
+    return std::any_of(processes_.begin(), processes_.end(), [&](const auto& process) {
+        return process->domain == domain && process->is_held();
+    });
+}
+
+std::size_t Processes::n_domains_in_use() const
+{
+    std::size_t n = 0;
+    for (std::size_t domain = 0; domain < domains_.size(); domain++)
+        n += is_in_use(domain) ? 1 : 0;
+    return n;
+}
+
+std::optional<TrustDomain> Processes::key_of(pid_t pid) const
+{
+    return trusts_all_ ? TrustDomain{} : trust_domain_of(pid);
+}
+
+// Returns the domain that has this key and a living agent.
+std::optional<std::size_t> Processes::domain_with(const TrustDomain& key) const
+{
+    for (std::size_t i = 0; i < domains_.size(); i++) {
+        const Domain& domain = *domains_[i];
+        if (domain.agent && !domain.agent->is_gone() && domain.key &&
+            (trusts_all_ || *domain.key == key))
+            return i;
+    }
+    return std::nullopt;
 }
 
 bool Processes::needs_new_domain(pid_t pid) const
 {
-    const TrustDomain key = key_of(pid);
-    return !domains_.empty() &&
-           std::none_of(domains_.begin(), domains_.end(), [&key](const auto& domain) {
-               return domain->key.value_or(key) == key;
-           });
+    const auto key = key_of(pid);
+    return key && n_domains_in_use() != 0 && !domain_with(*key);
 }
 
-// Returns the domain for a process, and starts an agent if it needs a new domain.
-Result<std::size_t> Processes::domain_for(pid_t pid)
+// Returns the domain for a process with this key. Starts an agent if the process needs a
+// new domain. If the process has exited and thus has no key, returns any domain, because
+// its agent reports that.
+Result<std::size_t> Processes::domain_for(const std::optional<TrustDomain>& wanted)
 {
     if (auto agent = ensure_agent(); !agent)
         return agent.error();
-    const TrustDomain key = key_of(pid);
-    for (bool unused : {false, true})
-        for (std::size_t i = 0; i < domains_.size(); i++)
-            if (domains_[i]->key ? domains_[i]->key == key : unused)
-                return i;
-    if (domains_.size() == max_domains)
+    TrustDomain key = wanted.value_or(TrustDomain{});
+    if (wanted)
+        if (auto known = domain_with(key))
+            return *known;
+    std::size_t n_live = 0, n_sandboxes = 0;
+    for (std::size_t i = 0; i < domains_.size(); i++) {
+        const Domain& domain = *domains_[i];
+        if (!domain.agent || domain.agent->is_gone())
+            continue;
+        if (!domain.key || !wanted)
+            return i;
+        n_live++;
+        n_sandboxes += domain.key->sandboxed > 0 && domain.key->users == key.users;
+    }
+    if (key.sandboxed != 0 && n_sandboxes >= max_sandboxes) {
+        key.sandboxed = shared_sandbox;
+        if (auto known = domain_with(key))
+            return *known;
+    }
+    if (n_live >= max_domains)
         return Error{Code::limit, "the session already traces processes of " +
                                       std::to_string(max_domains) +
                                       " users or sandboxes, the maximum; use -x "
                                       "trust=all if they may share memory"};
     if (auto added = add_agent(); !added)
         return added.error();
-    debug("process %d: new trust domain %zu", pid, domains_.size() - 1);
+    if (wanted)
+        domains_.back()->key = key;
+    debug("new trust domain %zu", domains_.size() - 1);
     return domains_.size() - 1;
+}
+
+std::vector<std::size_t> Processes::retire_unused(std::uint64_t now_ns)
+{
+    constexpr std::uint64_t longest_unused_ns = 1'000'000'000;
+    std::vector<std::size_t> retired;
+    for (std::size_t i = 0; i < domains_.size(); i++) {
+        Domain& domain = *domains_[i];
+        if (!domain.agent || domain.agent->has_event())
+            continue;
+        if (!domain.agent->is_gone()) {
+            if (!domain.key || is_in_use(i))
+                domain.unused_since_ns = 0;
+            else if (domain.unused_since_ns == 0)
+                domain.unused_since_ns = now_ns;
+            if (domain.unused_since_ns == 0 ||
+                now_ns - domain.unused_since_ns < longest_unused_ns)
+                continue;
+        }
+        domain.agent.reset();
+        retired.push_back(i);
+    }
+    return retired;
 }
 
 Result<ps_prochandle*> Processes::adopt(pid_t pid, TargetKind kind, std::size_t domain)
@@ -81,7 +157,6 @@ Result<ps_prochandle*> Processes::adopt(pid_t pid, TargetKind kind, std::size_t 
     debug("process %d: %s, %zu modules", process->pid,
           kind == TargetKind::created ? "created" : "grabbed",
           process->symbols->modules().size());
-    domains_[domain]->key = key_of(kind == TargetKind::created ? ::getpid() : pid);
     processes_.push_back(std::move(process));
     return processes_.back().get();
 }
@@ -91,12 +166,15 @@ Result<ps_prochandle*> Processes::create(const std::vector<std::string>& argv,
                                          EvalTime evaltime)
 {
     // The agent is dtrace's child, and starts the command as dtrace's user.
-    const auto domain = domain_for(::getpid());
+    const auto key = key_of(::getpid());
+    const auto domain = domain_for(key);
     if (!domain)
         return domain.error();
     auto target = agent(*domain)->create(argv, env, evaltime);
     if (!target)
         return without_prefix(argv[0], without_prefix("start", target.error()));
+    if (!domains_[*domain]->key)
+        domains_[*domain]->key = key;
     return adopt(target->pid, TargetKind::created, *domain);
 }
 
@@ -104,12 +182,23 @@ Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
 {
     if (ps_prochandle* known = find(pid); known != nullptr && known->is_held())
         return known;
-    const auto domain = domain_for(pid);
+    const auto key = key_of(pid);
+    const auto domain = domain_for(key);
     if (!domain)
         return domain.error();
     auto target = agent(*domain)->grab(pid);
     if (!target)
         return without_prefix("grab process " + std::to_string(pid), target.error());
+    // Its user may have changed since the domain was chosen.
+    if (const auto now = key_of(pid); !key || now != key) {
+        (void)agent(*domain)->detach(pid);
+        return Error{now ? Code::busy : Code::gone,
+                     now ? "its user ids, capabilities or sandbox changed while dtrace "
+                           "attached to it; try again"
+                         : "it has exited"};
+    }
+    if (!domains_[*domain]->key)
+        domains_[*domain]->key = key;
     auto adopted = adopt(pid, kind, *domain);
     if (!adopted)
         return adopted;
@@ -138,9 +227,10 @@ Result<ProcessSymbols*> Processes::symbols_of(pid_t pid)
 bool Processes::is_ours(pid_t pid) const
 {
     return pid == ::getpid() ||
-           std::any_of(domains_.begin(), domains_.end(), [pid](const auto& domain) {
-               return domain->agent.agent_pid() == pid;
-           });
+           std::any_of(domains_.begin(), domains_.end(),
+                       [pid](const std::unique_ptr<Domain>& domain) {
+                           return domain->agent && domain->agent->agent_pid() == pid;
+                       });
 }
 
 std::unique_ptr<ProcessSymbols> Processes::open_symbols(pid_t pid)

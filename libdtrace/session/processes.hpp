@@ -40,6 +40,11 @@ struct ReadableProcesses {
 
 class Processes : public Symbolizer {
 public:
+    Processes() = default;
+    ~Processes() override;
+    Processes(const Processes&) = delete;
+    Processes& operator=(const Processes&) = delete;
+
     Result<ps_prochandle*> create(const std::vector<std::string>& argv,
                                   const std::vector<EnvChange>& env, EvalTime evaltime);
     // Grabs a process. If it is already held, returns its existing handle, and ignores
@@ -77,12 +82,16 @@ public:
     UntracedSymbols& untraced() { return untraced_; }
     // Starts the first agent.
     Result<Ok> ensure_agent();
+    // Returns the number of agents that were started. They are numbered from 0, like the
+    // domains.
     std::size_t n_agents() const { return domains_.size(); }
-    // Returns the agent of a domain, or null if it has not been started. The domains are
-    // numbered from 0.
+    // Returns the agent of a domain. Returns null if it has not been started, or if
+    // retire_unused() has ended it.
     AgentClient* agent(std::size_t domain = 0)
     {
-        return domain < domains_.size() ? &domains_[domain]->agent : nullptr;
+        return domain < domains_.size() && domains_[domain]->agent
+                   ? &*domains_[domain]->agent
+                   : nullptr;
     }
     AgentClient* agent_of(const ps_prochandle& process)
     {
@@ -93,6 +102,12 @@ public:
     void trust_all() { trusts_all_ = true; }
     // Returns true if there are domains, but the process cannot join any of them.
     bool needs_new_domain(pid_t pid) const;
+    // Returns the number of domains that have held processes.
+    std::size_t n_domains_in_use() const;
+    // Ends the agents of domains that have had no held process for a second, and agents
+    // that have died. Returns the numbers of these domains. Processes of the same user
+    // that are grabbed later become members of a new domain.
+    std::vector<std::size_t> retire_unused(std::uint64_t now_ns);
     // Returns, and forgets, the messages about truncated tables in the targets' files.
     std::vector<std::string> take_cuts() { return images_.take_cuts(); }
 
@@ -111,16 +126,19 @@ public:
 private:
     bool is_ours(pid_t pid) const;
     Result<Ok> add_agent();
-    TrustDomain key_of(pid_t pid) const;
-    Result<std::size_t> domain_for(pid_t pid);
+    bool is_in_use(std::size_t domain) const;
+    std::optional<TrustDomain> key_of(pid_t pid) const;
+    std::optional<std::size_t> domain_with(const TrustDomain& key) const;
+    Result<std::size_t> domain_for(const std::optional<TrustDomain>& wanted);
     Result<ps_prochandle*> adopt(pid_t pid, TargetKind kind, std::size_t domain);
     ProcessSymbols* traced_symbols(pid_t pid, bool& traced);
     ProcessSymbols* known_symbols(std::uint64_t pid);
 
     KernelSymbols kernel_;
     struct Domain {
-        AgentClient agent;
-        std::optional<TrustDomain> key{}; // nullopt until it has a process
+        std::optional<AgentClient> agent;
+        std::optional<TrustDomain> key{};  // nullopt until it has a process
+        std::uint64_t unused_since_ns = 0; // 0 while it has held processes
     };
     std::vector<std::unique_ptr<Domain>> domains_;
     bool trusts_all_ = false;

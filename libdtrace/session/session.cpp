@@ -170,8 +170,8 @@ void Session::make_consumer()
     config.max_aggregated_bytes = largest_aggregated_bytes();
     config.returns_memory = backend_->can_return_memory();
     s_.consumer = std::make_unique<Consumer>(config);
-    for (const auto& arena : s_.domain_arenas)
-        s_.consumer->add_arena(arena->base());
+    for (const DomainArena& arena : s_.domain_arenas)
+        s_.consumer->add_arena(arena.memory->base(), arena.number());
     apply_display();
 }
 
@@ -189,12 +189,14 @@ void Session::advance(dt_activity from, dt_activity to)
 void Session::clean_all()
 {
     constexpr std::uint64_t longest_ns = 1'000'000'000;
-    const std::uint64_t until = monotonic_ns() + longest_ns;
-    for (const ArenaMemory* arena : s_.all_arenas())
+    const std::vector<ArenaMemory*> arenas = s_.all_arenas();
+    for (const ArenaMemory* arena : arenas) {
+        const std::uint64_t until = monotonic_ns() + longest_ns / arenas.size();
         while (dt_clean(arena->base(), backend_->owner(), monotonic_ns(),
                         thread_alive) != 0 &&
                monotonic_ns() < until)
             continue;
+    }
 }
 
 // Refuses programs whose records do not fit into their buffers, because nothing would
@@ -347,11 +349,17 @@ void Session::tend(std::uint64_t now)
     const std::uint64_t renew_ns =
         std::min(s_.options.run_time(DTRACEOPT_statusrate), longest_ns);
     const std::vector<ArenaMemory*> arenas = s_.all_arenas();
-    const bool has_new_arena = clock_lines_.size() < arenas.size();
-    while (clock_lines_.size() < arenas.size())
-        clock_lines_.emplace_back();
-    for (std::size_t i = 0; i < arenas.size(); i++)
-        clock_lines_[i].tend(session_of(*arenas[i])->clock, now);
+    std::erase_if(clock_lines_, [&arenas](const auto& line) {
+        return std::none_of(arenas.begin(), arenas.end(), [&line](auto arena) {
+            return arena->base() == line.first;
+        });
+    });
+    bool has_new_arena = false;
+    for (const ArenaMemory* arena : arenas) {
+        auto [line, is_new] = clock_lines_.try_emplace(arena->base());
+        has_new_arena |= is_new;
+        line->second.tend(session_of(*arena)->clock, now);
+    }
     targets_.reports().report_unmatched(now);
     if (has_new_arena || now - lease_renewed_at_ >= renew_ns) {
         for (const ArenaMemory* arena : arenas)

@@ -54,7 +54,7 @@ std::vector<ArenaMemory*> SessionState::all_arenas()
 {
     std::vector<ArenaMemory*> all{&*arena};
     for (const auto& further : domain_arenas)
-        all.push_back(further.get());
+        all.push_back(further.memory.get());
     return all;
 }
 

@@ -43,6 +43,14 @@ public:
     virtual void probes_renamed() = 0;
 };
 
+// The arena of one trust domain, if it is not the session's first arena.
+struct DomainArena {
+    std::size_t domain = 0; // index for Processes::agent()
+    std::unique_ptr<ArenaMemory> memory;
+    // The number in the consumer. The first arena has the number 0.
+    std::uint32_t number() const { return static_cast<std::uint32_t>(domain) + 1; }
+};
+
 struct SessionState {
     explicit SessionState(Listener& to);
 
@@ -108,8 +116,8 @@ struct SessionState {
     // Returns the first arena, and the arenas of the trust domains.
     std::vector<ArenaMemory*> all_arenas();
 
-    std::optional<ArenaMemory> arena;                        // the first arena
-    std::vector<std::unique_ptr<ArenaMemory>> domain_arenas; // see process_backend.hpp
+    std::optional<ArenaMemory> arena;       // the first arena
+    std::vector<DomainArena> domain_arenas; // see process_backend.hpp
     // The number of the registry's probes that are in the arena.
     std::uint32_t n_probes_added = 0;
     std::unique_ptr<Consumer> consumer;

@@ -47,7 +47,7 @@ int Targets::plant(ps_prochandle& process)
 
 bool Targets::admits(pid_t pid)
 {
-    return users_.admits(pid, backend().shared_variable());
+    return users_.admits(pid, backend().shared_between_targets());
 }
 
 // Attaches to each process in which a probe description has matched. Reports a process
@@ -74,8 +74,10 @@ void Targets::forget_sites(pid_t pid)
 
 void Targets::resume_changed(std::size_t domain, const AgentEvent& event)
 {
-    auto resumed = s_.processes.agent(domain)->resume_after_library_change(
-        event.pid, event.status);
+    AgentClient* agent = s_.processes.agent(domain);
+    if (agent == nullptr)
+        return;
+    auto resumed = agent->resume_after_library_change(event.pid, event.status);
     if (!resumed && resumed.error().code != Code::gone)
         s_.complain(resumed.error().text);
 }
@@ -105,10 +107,12 @@ int Targets::wait(std::uint64_t longest_ns, int also)
 {
     std::vector<pollfd> fds{{also, POLLIN, 0}, {s_.new_processes.fd(), POLLIN, 0}};
     for (std::size_t i = 0; i < s_.processes.n_agents(); i++) {
-        AgentClient& agent = *s_.processes.agent(i);
-        if (agent.has_event())
+        const AgentClient* agent = s_.processes.agent(i);
+        if (agent == nullptr)
+            continue;
+        if (agent->has_event())
             return 1;
-        fds.push_back({agent.fd(), POLLIN, 0});
+        fds.push_back({agent->fd(), POLLIN, 0});
     }
     const timespec timeout{0, static_cast<long>(longest_ns)};
     return ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
@@ -137,9 +141,11 @@ void Targets::handle_events()
 // Handles the events of one agent. Returns false if the time is over.
 bool Targets::handle_events_of(std::size_t domain, std::uint64_t until_ns)
 {
-    AgentClient& agent = *s_.processes.agent(domain);
+    AgentClient* agent = s_.processes.agent(domain);
+    if (agent == nullptr)
+        return true;
     while (monotonic_ns() < until_ns) {
-        auto next = agent.next_event();
+        auto next = agent->next_event();
         if (!next) {
             s_.complain(next.error().text);
             return true;
@@ -217,7 +223,8 @@ void Targets::lose_agent(std::size_t domain, const std::string& why)
         s_.complain("dtrace no longer traces any process: " + why);
     for (ps_prochandle* process : lost) {
         if (holds_others)
-            s_.report(process, "is no longer traced: " + why);
+            s_.complain("process " + std::to_string(process->pid) +
+                        " is no longer traced: " + why);
         if (process->has_breakpoints)
             reports_.report_danger(*process);
         lower_semaphores(process->pid);

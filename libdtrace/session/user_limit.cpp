@@ -7,14 +7,14 @@
 
 namespace dt {
 
-bool UserLimit::admits(pid_t pid, const std::string& variable)
+bool UserLimit::admits(pid_t pid, const std::string& shared)
 {
-    if (variable.empty() || !s_.processes.needs_new_domain(pid))
+    if (shared.empty() || !s_.processes.needs_new_domain(pid))
         return true;
     const auto domain = trust_domain_of(pid);
     if (!domain)
         return true; // the process has exited; grabbing it will report that
-    variable_ = variable;
+    shared_ = shared;
     left_out_.insert(pid);
     left_out_users_.insert(domain->users[0]);
     return false;
@@ -31,7 +31,7 @@ void UserLimit::report_left_out()
     };
     s_.complain(counted(left_out_.size(), "process", "processes") + " of " +
                 counted(left_out_users_.size(), "other user", "other users") +
-                " will not be traced: the program shares the variable " + variable_ +
+                " will not be traced: the program shares " + shared_ +
                 " among all targets, and targets of different users do not share "
                 "memory. Use an aggregation or a self-> variable instead, or -x "
                 "trust=all if they may share memory");

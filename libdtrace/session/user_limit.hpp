@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Decides which processes may become targets, depending on their trust domains. Targets
-// of different domains have separate memory. If the D program has a variable through
-// which all targets share data, only processes of one domain can be traced: that of the
-// first target. With -x trust=all, all processes belong to this domain.
+// of different domains have separate memory. If targets share data through the D program,
+// only processes of one domain can be traced: that of the first target. With -x trust=all, all processes belong to this domain.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -17,16 +16,16 @@ class UserLimit {
 public:
     explicit UserLimit(SessionState& state) : s_(state) {}
 
-    // Returns whether a process may become a target. `variable` is the name of the
-    // shared variable, or "". If the process may not become a target, records it as
-    // omitted.
-    bool admits(pid_t pid, const std::string& variable);
+    // Returns whether a process may become a target. `shared` names the data that
+    // targets share (Backend::shared_between_targets()). If the process may not become a
+    // target, records it as omitted.
+    bool admits(pid_t pid, const std::string& shared);
     // Reports the omitted processes if one of their users has not been reported yet.
     void report_left_out();
 
 private:
     SessionState& s_;
-    std::string variable_;
+    std::string shared_;
     std::set<std::uint64_t> left_out_users_, reported_users_;
     std::set<pid_t> left_out_;
 };

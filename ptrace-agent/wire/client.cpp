@@ -33,15 +33,17 @@ class SilenceWatch {
 public:
     explicit SilenceWatch(pid_t pid) : pid_(pid), used_ns_(used_ns()) {}
 
-    // Returns whether the process has not used any CPU time for agent_silence_ns. It may
-    // be called at any interval.
+    // Returns whether the process has not used any CPU time for agent_silence_ns. Must be
+    // called several times a second.
     bool is_over()
     {
         const std::uint64_t now = monotonic_ns(), used = used_ns();
-        if (used != used_ns_)
-            since_ns_ = now;
+        // If this process was stopped itself, the agent may have been stopped as well.
+        silent_ns_ =
+            used == used_ns_ ? silent_ns_ + std::min(now - last_ns_, longest_ns) : 0;
         used_ns_ = used;
-        return now - since_ns_ >= agent_silence_ns;
+        last_ns_ = now;
+        return silent_ns_ >= agent_silence_ns;
     }
 
 private:
@@ -56,8 +58,10 @@ private:
                static_cast<std::uint64_t>(used.tv_nsec);
     }
 
+    // The maximum time that one call of is_over() counts.
+    static constexpr std::uint64_t longest_ns = 1'000'000'000;
     pid_t pid_;
-    std::uint64_t used_ns_, since_ns_ = monotonic_ns();
+    std::uint64_t used_ns_, silent_ns_ = 0, last_ns_ = monotonic_ns();
 };
 
 // Waits until the descriptor is ready for these poll(2) events. Returns false if the

@@ -373,6 +373,10 @@ public:
     Result<std::optional<AgentEvent>> next_event();
 
     pid_t agent_pid() const { return agent_; }
+    // Returns whether the agent has died.
+    bool is_gone() const { return gone_; }
+    // Closes the socket, but does not wait for the agent's end as the destructor does.
+    void hang_up() { socket_.reset(); }
 
 private:
     AgentClient(Fd socket, pid_t agent);

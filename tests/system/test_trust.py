@@ -166,6 +166,23 @@ def a_target_cannot_spoil_the_results_of_another_user(t):
         contains(text, f" {20 * sum(range(5000))}\n")
         contains(text, "first 1\n")
 
+def a_target_cannot_forge_records_of_the_probes_of_another_user(t):
+    marker = t.scratch / "executed"
+    with targets(t, 65534) as (innocent,):
+        forger = program(t).parent / "forger"
+        subprocess.run(["install", "-m", "755", t.victim("forger"), str(forger)], check=True)
+        with held(subprocess.Popen(["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups", str(forger), "records"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as hostile:
+            ready(hostile)
+            done = t.run("-wqn", f"pid{hostile.pid}:a.out:work:entry {{ @calls = count(); }} "
+                         f"trusttest{innocent.pid}:::beat {{ system(\"echo %s >> {marker}\", execname); }} "
+                         f"trusttest{innocent.pid}:::beat {{ @beats = count(); }} tick-2s {{ exit(0); }}",
+                         "-p", str(innocent.pid), "-p", str(hostile.pid))
+            equal(hostile.communicate("\n", timeout=60)[0].strip(), "wrote", "what the hostile target did")
+    equal(done.returncode, 0, done.stderr)
+    equal(marker.exists(), False, "a system() of another user's probe was executed")
+    contains(done.stderr, "overwritten the buffer")
+
 def records_of_all_users_are_printed_in_the_order_of_time(t):
     with targets(t, *USERS) as running:
         traced = Traced(t, "trusttest*:::beat { printf(\"%d %d\\n\", uid, timestamp); }")
@@ -289,6 +306,38 @@ def a_sandboxed_process_shares_no_memory_with_others_of_its_user(t):
         for process in (plain, one, other):
             order(process, "beat 100")
         equal(table(traced.finish(signal.SIGINT)), {str(pid): 100 for pid in pids})
+
+def a_domain_ends_with_its_last_process(t):
+    with targets(t, 65534) as (stays,):
+        traced = t.start("-qn", "trusttest*:::beat { @[uid] = count(); }")
+        with held(traced):
+            wait_until(lambda: tracer_of(stays.pid), what="tracing")
+            for n in range(1, 4):
+                with targets(t, 65533, arguments=("sandbox",)) as (ends,):
+                    wait_until(lambda pid=ends.pid: tracer_of(pid), what="tracing a new process")
+                    time.sleep(0.3)
+                    order(ends, "beat 100")
+                    equal(len(agents_of(traced.pid)) >= 2, True, "number of agents")
+                wait_until(lambda: len(agents_of(traced.pid)) == 1, what="the end of the agent")
+            order(stays, "beat 10")
+            traced.send_signal(signal.SIGINT)
+            text, errors = traced.communicate(timeout=30)
+        equal(table(text), {"65533": 300, "65534": 10}, errors)
+
+def short_lived_processes_of_one_user_are_in_one_domain(t):
+    with targets(t, 65534) as (stays,):
+        traced = t.start("-qn", "trusttest*:::beat { n++; } END { printf(\"%d\\n\", n); }")
+        with held(traced):
+            wait_until(lambda: tracer_of(stays.pid), what="tracing")
+            for _ in range(60):
+                command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(program(t))]
+                subprocess.run(command, input="beat 1\n", capture_output=True, text=True, check=True)
+            with targets(t, 65534) as (later,):
+                wait_until(lambda: tracer_of(later.pid), what="tracing a later process")
+                equal(len(agents_of(traced.pid)), 1, "number of agents")
+            traced.send_signal(signal.SIGINT)
+            _, errors = traced.communicate(timeout=30)
+        equal("will not be traced" in errors, False, errors)
 
 def a_process_of_another_user_that_starts_later_is_traced(t):
     with targets(t, 65534) as (early,):

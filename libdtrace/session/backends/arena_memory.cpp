@@ -37,7 +37,7 @@ static Result<Ok> map_part(void* base, std::uint64_t at, std::uint64_t bytes,
     return Ok{};
 }
 
-// Creates and maps the data part and the private part.
+// Creates and maps the data part and the private part. The program part must be mapped.
 Result<Ok> ArenaMemory::map_data()
 {
     auto data = make_writable_memfd("dtrace-data", private_at_ - program_bytes_);
@@ -52,10 +52,18 @@ Result<Ok> ArenaMemory::map_data()
             map_part(base_, program_bytes_, private_at_ - program_bytes_, data_, 0);
         !mapped)
         return mapped;
-    return map_part(base_, private_at_, total_bytes_ - private_at_, private_, 0);
+    if (auto mapped =
+            map_part(base_, private_at_, total_bytes_ - private_at_, private_, 0);
+        !mapped)
+        return mapped;
+    // All parts are mapped now. Agents that are started later must not inherit them.
+    if (::madvise(base_, total_bytes_, MADV_DONTFORK) != 0)
+        return errno_error("keep the arena from child processes");
+    return Ok{};
 }
 
-Result<ArenaMemory> ArenaMemory::create_like(const ArenaMemory& first)
+Result<ArenaMemory> ArenaMemory::create_like(const ArenaMemory& first,
+                                             std::uint64_t number)
 {
     ArenaMemory arena;
     arena.program_bytes_ = first.program_bytes_;
@@ -70,9 +78,7 @@ Result<ArenaMemory> ArenaMemory::create_like(const ArenaMemory& first)
         return errno_error("map the arena");
     if (auto mapped = arena.map_data(); !mapped)
         return mapped.error();
-    if (::madvise(arena.base_, arena.total_bytes_, MADV_DONTFORK) != 0)
-        return errno_error("keep the arena from child processes");
-    dt_arena_init_like(arena.base_, first.base_);
+    dt_arena_init_like(arena.base_, first.base_, number);
     return arena;
 }
 

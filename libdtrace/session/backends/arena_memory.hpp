@@ -10,7 +10,7 @@
 // parts are mapped in the same way.
 //
 // The memfds have no name in any file system, are closed on exec, and are fixed in
-// size.
+// size. Child processes do not inherit the mappings.
 #pragma once
 
 #include "base/fd.hpp"
@@ -24,8 +24,9 @@ public:
     static Result<ArenaMemory> create(const dt_arena_config& config);
     // Creates another arena with the program part of `first`, which was made by
     // create(), and with its own data and private parts. Its program part is mapped
-    // read-only. Child processes do not inherit the mapping.
-    static Result<ArenaMemory> create_like(const ArenaMemory& first);
+    // read-only. `number` is 1 or more, and different for each arena.
+    static Result<ArenaMemory> create_like(const ArenaMemory& first,
+                                           std::uint64_t number);
     // Maps the arena of the kernel module through a descriptor of its device. The
     // program part is mapped read-only. No memfds are used.
     static Result<ArenaMemory> map(int device, std::uint64_t program_bytes,

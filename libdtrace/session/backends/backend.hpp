@@ -74,9 +74,12 @@ public:
     // Returns the id that this process writes into the lock of a shard while it drains
     // or cleans the shard.
     virtual std::uint32_t owner() const = 0;
-    // Returns the name of a variable of the D program through which targets share data.
-    // All targets must then belong to one trust domain. Returns "" if there is none.
-    virtual const std::string& shared_variable() const = 0;
+    // Returns a name for the data that targets share through the D program, for example
+    // "the variable n". All targets must then belong to one trust domain. Returns "" if
+    // they share nothing.
+    virtual const std::string& shared_between_targets() const = 0;
+    // Called when a probe has been enabled, or has been renamed for another process.
+    virtual void bind(std::uint32_t) {}
     // Returns whether probes in the arena can be renamed and thus reused.
     virtual bool can_rename_probes() const = 0;
     // Returns this backend's default size of aggregation buffers in bytes, or 0 for the

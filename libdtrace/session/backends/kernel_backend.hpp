@@ -47,7 +47,7 @@ public:
     int start_timers() override;
     void tend(std::uint64_t now_ns) override;
     std::uint32_t owner() const override;
-    const std::string& shared_variable() const override { return no_variable_; }
+    const std::string& shared_between_targets() const override { return nothing_; }
     bool can_rename_probes() const override { return false; }
 
 private:
@@ -58,7 +58,7 @@ private:
     int match_new_modules();
 
     SiteReports& reports_;
-    const std::string no_variable_; // targets cannot access the kernel's arena
+    const std::string nothing_; // targets cannot access the kernel's arena
     bool prepared_ = false;
     std::optional<KernelUnwind> unwind_;
     std::uint32_t first_unattached_ =

@@ -39,59 +39,96 @@ int ProcessBackend::make_arena()
     if (make_shared_arena(s_, arena_is_charged_to_us_) != 0)
         return -1;
     host_ = std::make_unique<LocalHost>(s_.arena->base());
-    shared_variable_ = dt::shared_variable(s_);
-    if (!shared_variable_.empty() && s_.processes.n_agents() > 1)
+    shared_ = dt::shared_between_targets(s_);
+    const std::size_t n_domains = s_.processes.n_domains_in_use();
+    if (n_domains > 1 && s_.options.trust == TrustOption::all)
         return s_.fail(EACCES,
-                       "the targets belong to several users or sandboxes, and "
-                       "the program shares the variable " +
-                           shared_variable_ +
-                           " among them; use an aggregation or a self-> "
-                           "variable instead, or -x trust=all if they may share "
-                           "memory");
+                       "-x trust=all must be set before targets of several users "
+                       "are named: put it on the command line, before -p");
+    if (!shared_.empty() && n_domains > 1)
+        return s_.fail(EACCES,
+                       "the targets belong to several users or sandboxes, and the "
+                       "program shares " +
+                           shared_ +
+                           " among them; use an aggregation or a self-> variable "
+                           "instead, or -x trust=all if they may share memory");
     // Processes of further users can be found later only if the user named none.
-    has_own_arena_ =
-        shared_variable_.empty() &&
-        (s_.processes.n_agents() > 1 || (s_.options.trust == TrustOption::user &&
-                                         !s_.has_own_targets() && s_.awaits_statics()));
+    has_own_arena_ = shared_.empty() &&
+                     (n_domains > 1 || (s_.options.trust == TrustOption::user &&
+                                        !s_.has_own_targets() && s_.awaits_statics()));
     return 0;
 }
 
-// Returns the arena for the domain of the next agent.
-Result<ArenaMemory*> ProcessBackend::arena_for_domain()
+// Returns the arena for a domain, which may be a new one.
+Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t domain)
 {
-    if (!has_own_arena_ && n_prepared_ == 0)
+    if (!has_own_arena_ && !first_arena_is_used_) {
+        first_arena_is_used_ = true;
         return &*s_.arena;
+    }
     if (!has_own_arena_)
         return Error{Code::permission,
                      "processes of several users must be named before tracing begins"};
-    auto made = ArenaMemory::create_like(*s_.arena);
+    auto made = ArenaMemory::create_like(*s_.arena, domain + 1);
     if (!made)
         return made.error();
-    const std::lock_guard lock(arenas_lock_);
-    s_.domain_arenas.push_back(std::make_unique<ArenaMemory>(std::move(*made)));
-    return s_.domain_arenas.back().get();
+    DomainArena arena{domain, std::make_unique<ArenaMemory>(std::move(*made))};
+    ArenaMemory* memory = arena.memory.get();
+    if (s_.consumer)
+        s_.consumer->add_arena(memory->base(), arena.number());
+    {
+        const std::lock_guard lock(arenas_lock_);
+        s_.domain_arenas.push_back(std::move(arena));
+    }
+    copy_variables();
+    return memory;
 }
 
-// Passes an arena to the agent.
-int ProcessBackend::prepare(AgentClient& agent)
+// Passes an arena to the agent of a domain. If the agent has died, an event reports that,
+// and the other domains are not affected.
+int ProcessBackend::prepare(std::size_t domain)
 {
-    auto arena = arena_for_domain();
+    AgentClient* agent = s_.processes.agent(domain);
+    if (agent == nullptr)
+        return 0; // retired before it was used
+    auto arena = arena_for(domain);
     if (!arena)
         return s_.fail(arena.error());
     const ArenaMemory& to = **arena;
-    auto set = agent.set_arena(to.program_fd(), to.program_bytes(), to.data_fd(),
-                               to.private_at() - to.program_bytes(), to.private_fd(),
-                               to.total_bytes() - to.private_at());
-    if (!set)
-        return s_.fail(set.error());
-    if (has_own_arena_ && s_.consumer)
-        s_.consumer->add_arena(to.base());
-    copy_variables();
     touch(**arena);
-    if (sampled_.empty())
-        return 0;
-    auto sampling = agent.profile(sampled_);
-    return sampling ? 0 : s_.fail(sampling.error());
+    auto set = agent->set_arena(to.program_fd(), to.program_bytes(), to.data_fd(),
+                                to.private_at() - to.program_bytes(), to.private_fd(),
+                                to.total_bytes() - to.private_at());
+    if (set && !sampled_.empty())
+        if (auto sampling = agent->profile(sampled_); !sampling)
+            set = sampling.error();
+    if (!set && (set.error().code != Code::gone || !has_own_arena_))
+        return s_.fail(set.error());
+    return 0;
+}
+
+// Called when a domain has no process and no agent any more.
+void ProcessBackend::retire(std::size_t domain)
+{
+    for (const DomainArena& arena : s_.domain_arenas)
+        if (arena.domain == domain && s_.consumer)
+            s_.consumer->retire_arena(arena.memory->base());
+}
+
+// Retires the domains that are no longer used, and frees the arenas of retired domains
+// that the consumer has read completely.
+void ProcessBackend::tend(std::uint64_t now_ns)
+{
+    if (!has_own_arena_ || !s_.consumer)
+        return;
+    for (std::size_t domain : s_.processes.retire_unused(now_ns))
+        retire(domain);
+    for (const void* base : s_.consumer->take_removed()) {
+        const std::lock_guard lock(arenas_lock_);
+        std::erase_if(s_.domain_arenas, [base](const DomainArena& arena) {
+            return arena.memory->base() == base;
+        });
+    }
 }
 
 // If there are many sites, the first agent prepares for them while this thread
@@ -99,8 +136,8 @@ int ProcessBackend::prepare(AgentClient& agent)
 int ProcessBackend::prepare_agents()
 {
     const bool first = n_prepared_ == 0;
-    for (; n_prepared_ < s_.processes.n_agents(); n_prepared_++)
-        if (prepare(*s_.processes.agent(n_prepared_)) != 0)
+    while (n_prepared_ < s_.processes.n_agents())
+        if (prepare(n_prepared_++) != 0)
             return -1;
     AgentClient* agent = s_.processes.agent();
     if (agent == nullptr || !first)
@@ -144,8 +181,23 @@ int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t claus
                            "the program enables too many combinations of a probe and a "
                            "clause: use fewer clauses, or match fewer probes");
         s_.registry.at(id).enabled = true;
+        bind(id);
     }
     return 0;
+}
+
+// Makes the consumer accept records of a probe in a process only from the arena of the
+// process's domain.
+void ProcessBackend::bind(std::uint32_t id)
+{
+    constexpr std::uint32_t no_arena = ~0u;
+    const ProcessProbe* probe = has_own_arena_ ? s_.probes.probe(id) : nullptr;
+    if (probe == nullptr)
+        return;
+    const ps_prochandle* process = s_.processes.find(probe->pid);
+    s_.consumer->bind_probe(id, process != nullptr
+                                    ? DomainArena{process->domain, nullptr}.number()
+                                    : no_arena);
 }
 
 void ProcessBackend::touch_arenas()
@@ -178,8 +230,9 @@ void ProcessBackend::copy_variables()
     const auto* header = static_cast<const dt_arena*>(s_.arena->base());
     const auto* from =
         static_cast<const std::uint64_t*>(dt_at(s_.arena->base(), header->globals));
-    for (const auto& arena : s_.domain_arenas) {
-        auto* to = static_cast<std::uint64_t*>(dt_at(arena->base(), header->globals));
+    for (const DomainArena& arena : s_.domain_arenas) {
+        auto* to =
+            static_cast<std::uint64_t*>(dt_at(arena.memory->base(), header->globals));
         // A clause that runs at the same time sees the old or the new value of a word.
         for (std::size_t i = 0; i < header->globals_used / sizeof *to; i++)
             __atomic_store_n(&to[i], __atomic_load_n(&from[i], __ATOMIC_RELAXED),
@@ -213,6 +266,9 @@ void ProcessBackend::choose_mechanism(ps_prochandle& process)
 int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                           const StaticTable& statics)
 {
+    // When the probes were enabled, the process may not have been a target yet.
+    for (const Site& site : sites)
+        bind(site.probe);
     const Mechanism mechanism =
         process.breakpoints_only ? Mechanism::int3 : mechanism_of(s_.options);
     auto planted = s_.processes.agent_of(process)->plant(process.pid, sites, mechanism,
@@ -305,9 +361,13 @@ int ProcessBackend::start_timers()
         s_.complain("-x cpu=" + std::to_string(cpu) +
                     ": dtrace is not allowed to run on this CPU, so tick and profile "
                     "probes do not fire; include the CPU in dtrace's cpuset");
-    for (std::size_t i = 0; i < s_.processes.n_agents() && !sampled_.empty(); i++)
-        if (auto set = s_.processes.agent(i)->profile(sampled_); !set)
+    for (std::size_t i = 0; i < s_.processes.n_agents() && !sampled_.empty(); i++) {
+        AgentClient* agent = s_.processes.agent(i);
+        if (agent == nullptr)
+            continue;
+        if (auto set = agent->profile(sampled_); !set && set.error().code != Code::gone)
             return s_.fail(set.error());
+    }
     // The timer thread needs a LocalHost of its own.
     auto started = timer_thread_.start(std::move(timers), [this](const Timer& timer) {
         thread_local std::unique_ptr<LocalHost> clock_host;
@@ -331,8 +391,11 @@ int ProcessBackend::start_timers()
 void ProcessBackend::stop_timers()
 {
     timer_thread_.stop();
-    for (std::size_t i = 0; i < s_.processes.n_agents(); i++) {
-        auto left_out = s_.processes.agent(i)->profile({});
+    for (std::size_t i = 0; i < s_.processes.n_agents() && !sampled_.empty(); i++) {
+        AgentClient* agent = s_.processes.agent(i);
+        if (agent == nullptr)
+            continue;
+        auto left_out = agent->profile({});
         if (!left_out && left_out.error().code != Code::gone)
             s_.complain(left_out.error().text);
         else if (left_out && !left_out->empty())

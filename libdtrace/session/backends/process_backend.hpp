@@ -4,15 +4,17 @@
 //
 // Each trust domain has its own agent and its own arena, so that its targets share
 // memory only with each other. The clauses of BEGIN, END and tick run in the first
-// arena. All arenas have the same program part.
+// arena. All arenas have the same program part. The consumer accepts the records of a
+// probe only from the arena of its process's domain. When the last process of a domain
+// has exited, the domain's agent is ended, and its arena is freed after it was read.
 //
 //   one domain        The agent and the targets also use the first arena.
 //   several domains   The first arena is only the consumer's own. After each of its
 //                     clauses, the consumer copies the D program's scalar variables
 //                     from there to all other arenas.
 //
-// If the program has a variable through which targets share data (shared_variables.hpp),
-// only one domain is possible.
+// If targets share data through the program (shared_variables.hpp), only one domain is
+// possible.
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"
@@ -50,7 +52,9 @@ public:
     int start_timers() override;
     void stop_timers() override;
     std::uint32_t owner() const override { return host_->owner(); }
-    const std::string& shared_variable() const override { return shared_variable_; }
+    const std::string& shared_between_targets() const override { return shared_; }
+    void bind(std::uint32_t probe) override;
+    void tend(std::uint64_t now_ns) override;
     bool can_rename_probes() const override;
     std::uint64_t default_aggsize() const override;
     // Returns whether pages of the arena may be returned to the kernel. Returns false
@@ -59,8 +63,9 @@ public:
     bool can_return_memory() const override { return !arena_is_charged_to_us_; }
 
 private:
-    int prepare(AgentClient& agent);
-    Result<ArenaMemory*> arena_for_domain();
+    int prepare(std::size_t domain);
+    void retire(std::size_t domain);
+    Result<ArenaMemory*> arena_for(std::size_t domain);
     void copy_variables();
     void touch(ArenaMemory& arena);
     bool has_little_memory(pid_t pid) const;
@@ -69,8 +74,9 @@ private:
     SiteReports& reports_;
     std::unique_ptr<LocalHost> host_;
     TimerThread timer_thread_;
-    std::size_t n_prepared_ = 0; // the number of agents that have an arena
-    std::string shared_variable_;
+    std::size_t n_prepared_ = 0; // the number of agents that prepare() was called for
+    bool first_arena_is_used_ = false; // by the targets of a domain
+    std::string shared_;
     // True if the first arena is only the consumer's own.
     bool has_own_arena_ = false;
     // Protects state.domain_arenas, which the timer thread reads.

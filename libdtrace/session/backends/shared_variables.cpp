@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/backends/shared_variables.hpp"
 
+#include "dif/actions.h"
 #include "dif/ops.h"
+#include "dif/subrs.h"
 
 #include <algorithm>
 #include <map>
@@ -11,8 +13,9 @@ namespace dt {
 
 namespace {
 
-// The global variables that some clauses use, by id.
+// The data that some clauses use. The numbers are ids of global variables.
 struct Uses {
+    bool speculations = false;
     std::set<std::uint32_t> written;
     std::set<std::uint32_t> arrays_read, arrays_written; // associative arrays
 };
@@ -54,6 +57,8 @@ void add_uses(const Difo& difo, Uses& uses, std::map<std::uint32_t, std::string>
         names[variable.id] = difo.strs.c_str() + variable.name;
     }
     for (std::uint32_t instruction : difo.text) {
+        uses.speculations |= DIF_INSTR_OP(instruction) == DIF_OP_CALL &&
+                             DIF_INSTR_IDX(instruction) == DIF_SUBR_speculation;
         const std::uint32_t id = DIF_INSTR_IDX(instruction);
         auto known = globals.find(id);
         if (known == globals.end())
@@ -83,7 +88,13 @@ void add_uses(const Difo& difo, Uses& uses, std::map<std::uint32_t, std::string>
 
 } // namespace
 
-std::string shared_variable(const SessionState& state)
+static bool is_about_speculation(std::uint32_t action)
+{
+    return action == DTRACEACT_SPECULATE || action == DTRACEACT_COMMIT ||
+           action == DTRACEACT_DISCARD;
+}
+
+std::string shared_between_targets(const SessionState& state)
 {
     Uses of_consumer, of_targets;
     std::map<std::uint32_t, std::string> names;
@@ -94,9 +105,11 @@ std::string shared_variable(const SessionState& state)
                 is_of_consumer(state, *each.prog, k) ? of_consumer : of_targets;
             if (clauses[k].predicate)
                 add_uses(*clauses[k].predicate, uses, names);
-            for (const Action& action : clauses[k].actions)
+            for (const Action& action : clauses[k].actions) {
+                uses.speculations |= is_about_speculation(action.kind);
                 if (action.difo)
                     add_uses(*action.difo, uses, names);
+            }
         }
     }
     std::set<std::uint32_t> shared = of_targets.written;
@@ -104,7 +117,9 @@ std::string shared_variable(const SessionState& state)
     for (std::uint32_t id : of_consumer.arrays_written)
         if (of_targets.arrays_read.contains(id))
             shared.insert(id);
-    return shared.empty() ? "" : names[*shared.begin()];
+    if (!shared.empty())
+        return "the variable " + names[*shared.begin()];
+    return of_consumer.speculations && of_targets.speculations ? "speculations" : "";
 }
 
 } // namespace dt

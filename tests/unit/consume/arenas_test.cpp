@@ -85,3 +85,61 @@ TEST(Arenas, InvalidDataInOneArenaDoNotAffectAnother)
     EXPECT_EQ(s.drain(), "2 ");
     EXPECT_EQ(s.complaints.size(), 1u);
 }
+
+TEST(Arenas, RecordsOfAProbeAreAcceptedOnlyFromItsArena)
+{
+    Session s;
+    const std::uint32_t epid = s.printf("%d ", {s.types.lookup("int")});
+    s.consumer().display().quiet = true;
+    const std::size_t second = s.add_arena(), third = s.add_arena();
+    const auto* ecb =
+        static_cast<dt_ecb*>(dt_at(s.arena(), s.arena()->ecbs.at)) + epid - 1;
+    s.consumer().bind_probe(ecb->probe, static_cast<std::uint32_t>(third));
+    int time = 0;
+    for (std::size_t arena : {std::size_t{0}, second, third}) {
+        s.use_arena(arena);
+        time++;
+        s.record(epid, bytes_of<std::int32_t>(time), static_cast<std::uint64_t>(time));
+    }
+    EXPECT_EQ(s.drain(), "3 ");
+    EXPECT_EQ(s.complaints.size(), 2u);
+}
+
+TEST(Arenas, AggregationsOfAProbeAreAcceptedOnlyFromItsArena)
+{
+    Session s;
+    const std::uint32_t epid =
+        s.clause({{.kind = DTRACEAGG_count, .bytes = 0, .uarg = 1, .in_key = false}});
+    const std::size_t second = s.add_arena();
+    const auto* ecb =
+        static_cast<dt_ecb*>(dt_at(s.arena(), s.arena()->ecbs.at)) + epid - 1;
+    s.consumer().bind_probe(ecb->probe, static_cast<std::uint32_t>(second));
+    s.aggregate(epid, "", words(30));
+    s.use_arena(second);
+    s.aggregate(epid, "", words(4));
+    EXPECT_EQ(s.drain(), "");
+    EXPECT_NE(s.dump().find(" 4\n"), std::string::npos);
+}
+
+TEST(Arenas, ARetiredArenaIsReadToItsEndAndThenRemoved)
+{
+    Session s;
+    const std::uint32_t epid = s.printf("%d ", {s.types.lookup("int")});
+    s.consumer().display().quiet = true;
+    const std::size_t second = s.add_arena();
+    s.use_arena(second);
+    s.record(epid, bytes_of<std::int32_t>(1), 1, 0);
+    s.record(epid, bytes_of<std::int32_t>(2), 2, 1);
+    s.shard(0)->drops[DTRACEDROP_PRINCIPAL] = 5;
+    s.shard(1)->lock = static_cast<dt_u32>(getppid());
+    s.consumer().retire_arena(s.arena());
+    EXPECT_EQ(s.drain(DrainKind::Round), "");
+    EXPECT_TRUE(s.consumer().take_removed().empty());
+    s.shard(1)->lock = 0;
+    s.now++;
+    EXPECT_EQ(s.drain(DrainKind::Round), "1 2 ");
+    EXPECT_EQ(s.consumer().take_removed(), std::vector<const void*>{s.arena()});
+    EXPECT_TRUE(s.consumer().take_removed().empty());
+    EXPECT_TRUE(s.consumer().report_drops());
+    EXPECT_EQ(s.drops, std::vector<std::string>{"5 drops on CPU 0"});
+}

@@ -35,8 +35,9 @@ std::size_t Session::add_arena()
     memory_.push_back(zeroed(first->total_bytes));
     void* memory = memory_.back().get();
     std::memcpy(memory, first, first->total_bytes);
-    consumer().add_arena(memory);
-    return memory_.size() - 1;
+    const std::size_t number = memory_.size() - 1;
+    consumer().add_arena(memory, static_cast<std::uint32_t>(number));
+    return number;
 }
 
 Session::Session(std::uint32_t n_shards)

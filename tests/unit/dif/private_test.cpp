@@ -57,7 +57,7 @@ TEST(PrivatePart, ASecondArenaHasTheSameProgramAndItsOwnData)
     const dt_arena& a = s.arena();
     auto second = std::make_unique<std::byte[]>(a.total_bytes);
     std::memcpy(second.get(), s.memory(), a.program_bytes);
-    dt_arena_init_like(second.get(), s.memory());
+    dt_arena_init_like(second.get(), s.memory(), 1);
 
     auto fill = [](const void* arena) {
         return dt_fill(arena, 0, DT_BUFFER_PRINCIPAL);

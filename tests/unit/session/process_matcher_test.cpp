@@ -53,11 +53,11 @@ public:
     void fire(std::uint32_t) override {}
     int start_timers() override { return 0; }
     std::uint32_t owner() const override { return 0; }
-    const std::string& shared_variable() const override { return no_variable_; }
+    const std::string& shared_between_targets() const override { return nothing_; }
     bool can_rename_probes() const override { return true; }
 
 private:
-    const std::string no_variable_;
+    const std::string nothing_;
 };
 
 constexpr std::uint32_t first_clause = 5;

@@ -12,7 +12,7 @@ using namespace dt;
 
 namespace {
 
-// Returns shared_variable() for a program.
+// Returns shared_between_targets() for a program.
 std::string shared_in(const char* text)
 {
     SilentListener listener;
@@ -23,28 +23,29 @@ std::string shared_in(const char* text)
     if (program == nullptr)
         return "error: " + state.error_text;
     state.enabled.push_back({program});
-    return shared_variable(state);
+    return shared_between_targets(state);
 }
 
 } // namespace
 
 TEST(SharedVariables, AreThoseThatClausesInTargetsWrite)
 {
-    EXPECT_EQ(shared_in("later*:::beat { n++; } tick-1s { printf(\"%d\", n); }"), "n");
-    EXPECT_EQ(shared_in("later*:::beat { last = execname; }"), "last");
-    EXPECT_EQ(shared_in("later*:::beat { seen[pid] = 1; }"), "seen");
-    EXPECT_EQ(shared_in("BEGIN { n = 1; } ERROR { n = 2; }"), "n");
-    EXPECT_EQ(shared_in("profile-97 { n++; }"), "n");
+    EXPECT_EQ(shared_in("later*:::beat { n++; } tick-1s { printf(\"%d\", n); }"),
+              "the variable n");
+    EXPECT_EQ(shared_in("later*:::beat { last = execname; }"), "the variable last");
+    EXPECT_EQ(shared_in("later*:::beat { seen[pid] = 1; }"), "the variable seen");
+    EXPECT_EQ(shared_in("BEGIN { n = 1; } ERROR { n = 2; }"), "the variable n");
+    EXPECT_EQ(shared_in("profile-97 { n++; }"), "the variable n");
     EXPECT_EQ(shared_in("struct s { int x; }; struct s whole; "
                         "later*:::beat { whole.x = 1; }"),
-              "whole");
+              "the variable whole");
 }
 
 TEST(SharedVariables, AreArraysThatTheConsumerWritesAndTargetsRead)
 {
     EXPECT_EQ(
         shared_in("BEGIN { set[1] = 2; } later*:::beat /set[arg0]/ { trace(arg0); }"),
-        "set");
+        "the variable set");
     EXPECT_EQ(shared_in("BEGIN { set[1] = 2; } tick-1s { trace(set[1]); } "
                         "later*:::beat { trace(arg0); }"),
               "");
@@ -62,4 +63,16 @@ TEST(SharedVariables, AreNeitherThreadLocalNorClauseLocalNorAggregations)
     EXPECT_EQ(shared_in("later*:::beat { self->t = timestamp; this->x = 1; @n[pid] = "
                         "sum(this->x); self->a[1] = 2; }"),
               "");
+}
+
+TEST(SharedVariables, IncludeSpeculationsThatBothKindsOfClausesUse)
+{
+    EXPECT_EQ(shared_in("BEGIN { s = speculation(); } "
+                        "later*:::beat { speculate(s); trace(arg0); }"),
+              "speculations");
+    EXPECT_EQ(
+        shared_in("BEGIN { trace(1); } later*:::beat { self->s = speculation(); } "
+                  "later*:::beat { speculate(self->s); trace(arg0); } "
+                  "later*:::beat { commit(self->s); }"),
+        "");
 }
