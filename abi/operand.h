@@ -41,7 +41,7 @@ struct dt_operand {
  * Returns whether an indirect jump to the address `to` leaves its function. There are n
  * operands: the operand of the jump, and then two constants for each part of the
  * function, which are the part's start and end. The first part begins with the
- * function's entry. A jump to the entry is a tail call of the function to itself: the
+ * function's entry. A jump to the entry is a tail call by the function to itself: the
  * entry probe fires again, so the jump is a return.
  */
 static inline int dt_leaves_function(const struct dt_operand *o, dt_u32 n, dt_u64 to)

@@ -10,7 +10,7 @@
 // The simulated address space is empty except for the module. For each 16 MiB of text,
 // an area of at least 4 MiB is mapped at an address from common_reach(). If no area has
 // space for a window, another area is mapped at an address from reach_of(). The goals
-// are 60 ms and 6 MB for 50,000 entries, and 10 ms for 50,000 calls of
+// are 60 ms and 6 MB for 50,000 entries, and 10 ms for 50,000 calls to
 // TrampolineSpace::take().
 #include "fasttrap/extents.hpp"
 #include "fasttrap/patch.hpp"

@@ -3,8 +3,8 @@
 // breakpoint, compared with the minimal cost of a breakpoint under ptrace.
 //
 // Child processes measure three loops:
-//   - calls of a function without a probe
-//   - calls of the same function with an entry probe whose clause is @ = count();
+//   - calls to a function without a probe
+//   - calls to the same function with an entry probe whose clause is @ = count();
 //   - int3 instructions under a minimal tracer, which makes four calls for each stop:
 //     waitpid(), PTRACE_GETREGS, PTRACE_SETREGS and PTRACE_CONT
 // The goal is that a call with the probe takes at most 1.25 times as long as an int3

@@ -224,7 +224,7 @@ static void dt_record_entry(struct dt_mstate *m, const struct dt_action *a,
 
 /*
  * Allocates the key of the next aggregation in scratch memory. `a` is the action
- * for the first part of the key. Its key_bytes is the size of the complete key.
+ * for the first part of the key. Its key_bytes is the size of the entire key.
  */
 static void dt_key_start(struct dt_mstate *m, const struct dt_action *a)
 {

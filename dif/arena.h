@@ -10,8 +10,8 @@
  * Only the arena's owner, which loads programs, writes the program part. Other
  * hosts map this part read-only. Its tables have a fixed capacity and grow in
  * place. Probes of a library that is loaded later (dlopen) can therefore be
- * added while others fire. An entry is complete before the count that includes
- * it is published with release order.
+ * added while other probes fire. An entry is complete before the count that
+ * includes it is published with release order.
  *
  * Each process maps the arena at a different address, so all references are
  * offsets from its start, never pointers. For D programs, memory of the arena
@@ -106,7 +106,7 @@ struct dt_action {
 	dt_u32 rec_size;      /* size of the recorded value; 0: no value */
 	dt_u32 in_key;	      /* 1: part of the key of the next aggregation */
 	/*
-	 * the size of the complete key, a multiple of 8; set in an aggregation
+	 * the size of the entire key, a multiple of 8; set in an aggregation
 	 * and in the first part of its key
 	 */
 	dt_u32 key_bytes;
@@ -126,7 +126,7 @@ struct dt_clause {
 	dt_off predicate; /* struct dt_difo or 0 */
 	dt_off actions;	  /* struct dt_action[n_actions] */
 	dt_u32 n_actions;
-	/* size of the complete record with its header, a multiple of 8 */
+	/* size of the entire record with its header, a multiple of 8 */
 	dt_u32 rec_bytes;
 	dt_u32 flags;	  /* DT_CLAUSE_* */
 	dt_u32 line;	  /* line in the source */

@@ -30,7 +30,7 @@
  * thread writes it. If that thread dies, the mark remains, and the value reads
  * as 0. At worst, the memory of one chunk is lost.
  *
- * Targets can overwrite the complete space. Therefore the engine checks each
+ * Targets can overwrite the entire space. Therefore the engine checks each
  * offset before it follows it, reads sizes once, and limits the number of steps
  * along a chain.
  *

@@ -72,7 +72,7 @@ struct dt_load_error {
 };
 
 /**
- * dt_arena_layout - returns the sizes of the program part and of the complete
+ * dt_arena_layout - returns the sizes of the program part and of the entire
  * arena; both are multiples of 64 KiB
  */
 void dt_arena_layout(const struct dt_arena_config *config,

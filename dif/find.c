@@ -87,7 +87,7 @@ static dt_u64 dt_critical(const struct dt_reader *b, dt_u64 *period)
 
 /*
  * Returns whether the left part of the needle, which ends at `cut`, is repeated
- * one period later. If it is, the complete needle has this period.
+ * one period later. If it is, the entire needle has this period.
  */
 static int dt_is_periodic(const struct dt_reader *b, dt_u64 cut, dt_u64 period)
 {

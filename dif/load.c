@@ -4,7 +4,7 @@
  * functions.
  *
  * dt_load() updates the counts of the tables as its last step. Therefore either
- * the complete program or nothing becomes visible. Each entry of a table is
+ * the entire program or nothing becomes visible. Each entry of a table is
  * complete before a count or a link makes it visible, so probes can be added
  * while other threads fire.
  */

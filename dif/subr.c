@@ -21,7 +21,7 @@ static dt_u64 dt_subr_refused(struct dt_mstate *m)
 
 /*
  * Calls the host to run a subroutine that is marked KERNEL in dif/subrs.h. The
- * verifier accepts calls of these subroutines only if the host is the kernel.
+ * verifier accepts calls to these subroutines only if the host is the kernel.
  */
 static dt_u64 dt_subr_of_kernel(struct dt_mstate *m, dt_u32 subr)
 {

@@ -3,7 +3,7 @@
 // own text. If the function jumps to the address, the bytes there are code. If the
 // function reads from the address, the bytes there are data.
 //
-// The known instructions of the function are read in order of their addresses. The
+// The known instructions of the function are read in ascending order. The
 // address is tracked from register to register, and through stack slots that the
 // function jumps through. It is not tracked through other memory.
 #pragma once

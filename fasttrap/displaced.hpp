@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How to run an instruction whose first byte was replaced by a breakpoint.
+// How to run an instruction whose first byte was replaced with a breakpoint.
 //
 // There are three ways (Displaced::How):
 //
@@ -48,7 +48,7 @@
 // SIGSEGV handler of the program work as usual, at the original rip. There are two kinds
 // of copies:
 //
-//   flow to the next instruction   The copy performs the complete instruction.
+//   flow to the next instruction   The copy performs the entire instruction.
 //   call, ret, indirect jump       The copy performs only the access. finish_out_of_line()
 //                                  returns unfinished with rip at the instruction, which
 //                                  the caller emulates once more.

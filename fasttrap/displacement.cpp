@@ -209,7 +209,7 @@ std::vector<Reach> reach_of(const Window& window)
     // d0 to d3 are the bytes of the displacement (displacement.hpp). If d2 is
     // constrained, the ranges are 64 KiB long. If d3 is constrained and d2 is not, they
     // are 16 MiB long. The constraints on d0 and d1 do not matter here, because each
-    // complete range contains legal addresses.
+    // entire range contains legal addresses.
     int shift = (c.mask & 4) != 0 ? 16 : 24;
     unsigned high = c.mask & 12;
     std::vector<Reach> out;

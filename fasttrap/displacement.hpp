@@ -14,7 +14,7 @@
 //     are known.
 //
 // next_legal() finds legal values byte by byte, from the highest byte on, so that a
-// search skips complete ranges without a legal value. If d0 must be a trap byte, the
+// search skips entire ranges without a legal value. If d0 must be a trap byte, the
 // legal addresses are 12 bytes apart on average. If d1 must be a trap byte, the legal
 // addresses form ranges of 256 bytes. If d2 must be a trap byte, they form ranges of
 // 64 KiB. d3 determines how far away the area must be. reach_of() returns the possible

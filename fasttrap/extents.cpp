@@ -287,7 +287,7 @@ ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read
     };
     std::sort(doubtful_.begin(), doubtful_.end(), by_begin);
     std::sort(sections_.begin(), sections_.end(), by_begin);
-    tables_ = {}; // used only while the map is made
+    tables_ = {}; // used only while the map is built
 }
 
 bool ExtentMap::is_reached(const Dispatch& dispatch) const

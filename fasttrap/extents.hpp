@@ -12,7 +12,7 @@
 // result has one bit for each byte, which is set if the byte is a target. These are
 // targets:
 //
-//   - the target of a direct jump, branch or call of any function
+//   - the target of a direct jump, branch or call in any function
 //   - a symbol of any type, the start of a range of .eh_frame, an exception landing
 //     pad
 //   - an endbr64

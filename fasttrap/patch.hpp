@@ -30,7 +30,7 @@
 //   kept bytes    bytes after the window in which the displacement of a punned jump ends
 //   gap           padding between two blocks of a pair or chain
 //   reach         the addresses that a jump can reach, relative to the jump's end
-//   plain window  a window of five bytes or more with one jump; all others are short
+//   plain window  a window of five bytes or more with one jump; other windows are short
 //   pair, chain, punned jump
 //                 the forms of short windows, for sites with fewer than five bytes before
 //                 the next branch target
@@ -316,12 +316,14 @@ std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
 // Returns ranges of addresses relative to begin, nearest first. A jump from any window
 // in [begin, end) to such an address has a trap byte as the highest byte of its
-// displacement. So one area at such an address is enough for a complete module. An area
+// displacement. So one area at such an address is enough for an entire module. An area
 // of 4 MiB is enough even for windows whose displacement must also have a trap byte as
 // its second highest byte. A page of the area uses no memory until it is written to.
 //
-// Each range is shorter than 32 MiB by at least the length of the text. Returns an
-// empty vector if no range remains. Then the caller must divide the text.
+// Displacements that have the same highest byte span 16 MiB. At most two consecutive
+// values are trap bytes, which span 32 MiB. Each range is shorter than that by at least
+// the length of the text. Returns an empty vector if no range remains. Then the caller
+// must divide the text.
 std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end);
 
 // Returns a mask in which bit k is set if byte k of the first jump's displacement must

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run of consecutive instructions that may be moved. Windows are made of runs.
+// A run of consecutive instructions that may be moved. Windows consist of runs.
 #pragma once
 
 #include "fasttrap/patch.hpp"

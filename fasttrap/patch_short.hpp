@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Makes short windows: pairs, chains and punned jumps.
+// Forms short windows: pairs, chains and punned jumps.
 //
-// Short windows are made after all plain windows of a batch:
+// Short windows are formed after all plain windows of a batch:
 //
 //   - A pair takes over the plain window that follows its first block. If no plain
 //     window follows, the pair itself collects the instructions that its second jump

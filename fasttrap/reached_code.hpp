@@ -7,7 +7,7 @@
 //
 // Known code is what the flow of control reaches, instruction by instruction. Calls are
 // assumed to return. Padding after an instruction such as ret or jmp is known if it
-// fills the complete gap up to other known code. Until this is decided, the padding is
+// fills the entire gap up to other known code. Until this is decided, the padding is
 // in `gaps`. If known code computes an address inside the gap but no known code leads to
 // that address, the gap is not padding.
 //

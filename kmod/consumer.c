@@ -271,7 +271,7 @@ static bool dt_is_site(const struct dt_arena *arena, const struct dtk_site *site
 	       (site->kind != DTK_STABLE_ROW || site->where < dt_n_stables);
 }
 
-/* Attaches consecutive fbt sites together, all others one by one. */
+/* Attaches consecutive fbt sites together, all other sites one by one. */
 void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 {
 	const struct dt_arena *arena = c->arena;

@@ -34,7 +34,7 @@ struct dt_uprobe;
 struct dt_consumer {
 	struct mutex lock;
 	/*
-	 * null until the arena is made; stored with release order, after
+	 * null until the arena exists; stored with release order, after
 	 * program_bytes and total_bytes
 	 */
 	void *arena;

@@ -8,7 +8,7 @@
  *
  *   firings in the sum      subtracted   reason for a limit
  *   of 100 us or more       80 %         They delay interrupts. A few of them
- *                                        take a complete timer tick.
+ *                                        take an entire timer tick.
  *   all                     97 %         They leave almost no CPU time for
  *                                        other work.
  *

@@ -7,7 +7,7 @@
  * with a call when it traces the function. A consumer has one ftrace_ops. Its
  * callback looks up the address of ftrace's call in a table of functions, and
  * fires the probes that are enabled in that function. fbt_return.c catches the
- * return. A table that has become too small is replaced by a larger one. The
+ * return. A table that has become too small is replaced with a larger one. The
  * old table is kept until the consumer is freed, because a callback may still
  * read it.
  *

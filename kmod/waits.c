@@ -16,9 +16,9 @@
  * If all entries for a pair are taken, the wait is not measured.
  *
  * There are three callbacks. One is for contention_begin. The second is for
- * contention_end and runs before the callbacks of probes, so that these read
- * complete times. The third is also for contention_end, runs after the
- * callbacks of probes, and frees the entry.
+ * contention_end, and completes the times before the probes' callbacks read
+ * them. The third is also for contention_end. It runs after the probes'
+ * callbacks and frees the entry.
  */
 #include "kmod/waits.h"
 

@@ -76,7 +76,7 @@ private:
     std::vector<Mapping> mappings_;
 };
 
-// Returns the mappings of a process in the order of their addresses. Returns none if
+// Returns the mappings of a process, sorted by address. Returns none if
 // the process has exited or its maps are not readable.
 std::vector<Mapping> mappings_of(pid_t pid);
 // Returns the mapping that contains an address, or null if no mapping does. `all` is in

@@ -29,7 +29,7 @@ static UnwindRow row_of(const FrameRow* frame, std::uint64_t address)
 }
 
 // Returns the distance in bytes to the next address to look up. A rule that is the same
-// in its complete range is looked up once. If the rule is computed, or if there is no
+// in its entire range is looked up once. If the rule is computed, or if there is no
 // rule, every byte is looked up. After 64 KiB without rules (for example in Go code),
 // only every 16th byte is looked up. `silent` is the number of bytes without rules
 // before the address.

@@ -22,7 +22,7 @@ struct UnwindRow {
     dt_rt_rule how{}; // valid if the kind is rule
 };
 
-// Returns the rows in the order of their offsets, or none if the file has no call frame
+// Returns the rows, sorted by offset, or none if the file has no call frame
 // information.
 std::vector<UnwindRow> unwind_rows(Fd file);
 

@@ -18,7 +18,7 @@ struct WaitStatus {
     // Returns the PTRACE_EVENT_* of a stop, or 0 if the stop is for a signal or a
     // system call.
     int event() const { return raw >> 16; }
-    // Returns whether the thread is in a group-stop, which stops the complete process
+    // Returns whether the thread is in a group-stop, which stops the entire process
     // (PTRACE_SEIZE).
     bool is_group_stop() const
     {

@@ -187,14 +187,13 @@ Reply Agent::resume(Reader& in)
 
 Reply Agent::resume_libraries(Reader& in)
 {
-    auto process =
-        tracees_.find_target(in.get<pid_t>(), "resume after a library change in");
+    auto process = tracees_.find_target(in.get<pid_t>(), "handle a library change in");
     auto change = in.get<int>();
     if (!process)
         return process.error();
     if (!in.ok() || change < 0 || change > (*process)->library_changes)
         return Error{Code::invalid,
-                     "resume after a library change: no such change was reported"};
+                     "handle a library change: no such change was reported"};
     (*process)->answered_change = std::max((*process)->answered_change, change);
     if ((*process)->started)
         client_wait_.release_of(**process, change);

@@ -148,7 +148,7 @@ void FiringHost::fire(const Firing& firing)
         dt_fire(&host_, firing.probe, args, 2);
         return;
     }
-    // The registers of integer arguments (System V AMD64 ABI, 3.2.3).
+    // The registers that hold integer arguments (System V AMD64 ABI, 3.2.3).
     dt_u64 args[] = {regs_[Reg::rdi], regs_[Reg::rsi], regs_[Reg::rdx],
                      regs_[Reg::rcx], regs_[Reg::r8],  regs_[Reg::r9]};
     dt_fire(&host_, firing.probe, args, 6);
@@ -225,8 +225,8 @@ std::int64_t FiringHost::load_string(std::uint64_t addr, char* to, std::uint64_t
 int FiringHost::store(std::uint64_t addr, const void* from, std::uint64_t bytes,
                       std::uint64_t* bad)
 {
-    // process_vm_writev() honours page protections, so a D program cannot write to text
-    // and constants.
+    // process_vm_writev() respects page protection, so a D program cannot write to text
+    // or constants.
     auto* bytes_from = static_cast<const std::byte*>(from);
     while (bytes != 0) {
         std::uint64_t n = std::min(bytes, page_bytes - addr % page_bytes);

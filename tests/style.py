@@ -164,7 +164,7 @@ STRICT = {
 }
 LIMITED = {
     r"told|tells?": "reported, reports", r"seen": "found, observed", r"stands?": "is, is located", r"lies": "is, is located",
-    r"had|got": "obtained", r"behind": "after", r"out of": "from", r"whole": "complete", r"(?:is|are) none": "does not exist",
+    r"had|got": "obtained", r"behind": "after", r"out of": "from", r"whole": "entire", r"(?:is|are) none": "does not exist",
     r"who|whom|whose|whoever|(?:some|no|every)body": "name the thing", r"(?:comes|come|came) to": "reaches", r"others": "other processes, other probes",
 }
 # How many words of LIMITED each top-level directory may contain. If you remove some of these words from a directory,

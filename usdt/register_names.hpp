@@ -19,7 +19,7 @@ struct Register {
 // Returns the register with this name. The name has no %, for example rax or xmm3.
 std::optional<Register> register_by_name(std::string_view name);
 
-// Parses the complete text as a decimal, hexadecimal (0x1f) or octal (017) number.
+// Parses the entire text as a decimal, hexadecimal (0x1f) or octal (017) number.
 // Returns false if the text is not such a number.
 bool parse_number(std::string_view text, std::uint64_t& value);
 

@@ -141,7 +141,7 @@ def uftrace(args, mode, function):
         return traced - bare_of(args, mode), f"{int(seen[1]) / calls:.4f} of the calls seen"
 
 def callgrind(args, mode):
-    """Measures callgrind, which slows down the complete program and not only the probed function."""
+    """Measures callgrind, which slows down the entire program and not only the probed function."""
     need("valgrind", root=False)
     with Timed(args, ["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=/dev/null"]) as victim:
         traced = victim.run(mode, 5, 500000)
@@ -187,8 +187,8 @@ def strace():
 
 @contextlib.contextmanager
 def lttng_session(event):
-    """Starts an LTTng session that overwrites its ring buffers. No process reads them. Yields the
-    environment for programs that the session traces."""
+    """Starts an LTTng session whose ring buffers are overwritten and never read. Yields the environment
+    for programs that the session traces."""
     need("lttng", "lttng-sessiond", root=False)
     with tempfile.TemporaryDirectory(prefix="bench-lttng") as home:
         env = {**os.environ, "LTTNG_HOME": home}

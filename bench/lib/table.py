@@ -131,5 +131,5 @@ class Table:
             print(f"not measured: {len(unknown)}: {'; '.join(unknown)}")
         load, cpus = max(self.loads, default=0), os.cpu_count()
         print(f"load {min(self.loads, default=0):.1f} to {load:.1f} on {cpus} CPUs" +
-              (": others wanted the CPUs; where the spread is wide believe the least"
+              (": other processes used the CPUs; if a range is wide, trust its lowest value"
                if load > cpus + 0.5 else ""))

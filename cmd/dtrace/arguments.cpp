@@ -26,7 +26,7 @@ constexpr Flag flags[] = {
     {'d', nullptr, "show the program with each if statement rewritten as clauses"},
     {'e', nullptr, "stop after compiling, before enabling probes"},
     {'f', "func", "enable or list probes by function"},
-    {'F', nullptr, "indent the output by function entry and return"},
+    {'F', nullptr, "indent the output at function entry, unindent at return"},
     {'G', nullptr, "write an object file for a script that declares providers"},
     {'h', nullptr,
      "write a header for C and C++ from a script that declares providers"},
@@ -256,7 +256,7 @@ Arguments parse_arguments(int argc, char* argv[])
                                    {nullptr, 0, nullptr, 0}};
     opterr = 0;
     bool only_operands = false; // after "--"
-    // An optind of 0 resets getopt_long(), which then starts at argv[1].
+    // An optind of 0 resets getopt_long(), so it starts at argv[1].
     for (optind = 0; optind < argc && args.wrong.empty(); optind++) {
         int flag = 0;
         int before = optind == 0 ? 1 : optind;

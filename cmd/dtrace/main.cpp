@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dtrace(1). Translates the command line to calls of libdtrace, in this order:
+// dtrace(1). Translates the command line to calls to libdtrace, in this order:
 //
 //   arguments -> options -> targets (-c, -p) -> compile -> enable and consume
 //                                            -> list (-l)

@@ -24,8 +24,8 @@ static void disassemble_to(FILE* to, const std::shared_ptr<dt::Difo>& difo)
     std::fwrite(text.data(), 1, text.size(), to);
 }
 
-// Returns whether the action records data. A D statement can be compiled to several
-// actions (generate_actions.cpp). Returns true only for the first of them.
+// Returns whether this is the first action of a D statement that records data. A
+// statement can be compiled to several actions (generate_actions.cpp).
 static bool begins_record(const dt::Action& action)
 {
     bool nothing = action.kind == DTRACEACT_DIFEXPR && action.difo->rtype.size == 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Defines dtrace_hdl_t, the handle of the C API: a session, the caller's handlers, and
 // the data that the C API has returned to the caller. This data stays valid until
-// dtrace_close(), or until the next call of the same function.
+// dtrace_close(), or until the next call to the same function.
 #pragma once
 
 #include "libdtrace/api/include/dtrace.h"
@@ -69,7 +69,7 @@ struct dtrace_hdl : dt::Listener {
     // Plans the sites of the listed probes in a process. On failure, calls fail() and
     // returns -1. Defined in api_sites.cpp.
     int plan_listed(pid_t pid);
-    // Stores a name for as long as the handle exists, and returns its text.
+    // Stores a name until the handle is freed, and returns its text.
     const char* keep(std::string name)
     {
         return kept.insert(std::move(name)).first->c_str();

@@ -112,7 +112,7 @@ struct Node {
     bool string_compare = false; // Binary: compares strings
     // the value is an address in the clause's scratch memory
     bool alloca_pointer = false;
-    // for a Call of printf(), system(), freopen() or printa()
+    // for a Call to printf(), system(), freopen() or printa()
     std::shared_ptr<Format> format;
 };
 

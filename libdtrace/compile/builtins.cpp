@@ -4,7 +4,7 @@
 //
 // In other implementations of DTrace, a translator computes the structures curpsinfo
 // and curlwpsinfo from the kernel's data about the process. Here each member is a
-// builtin variable of its own, so that reading one member does not compute the others.
+// builtin variable of its own, so that reading one member computes no other members.
 // The two tables below map members to variables. In the same way, each member of fds[n]
 // is a builtin array (DIF_VAR_FILES in dif/vars.h).
 #include "libdtrace/compile/builtins.hpp"

@@ -97,7 +97,7 @@ struct FormatRow {
 const FormatRow* find_format_row(std::string_view name);
 
 struct Conversion {
-    std::string literal; // text before the conversion, with %% replaced by %
+    std::string literal; // text before the conversion, with %% replaced with %
     // such as "d", "lld" or "s"; empty for the literal text at the end of the format
     std::string name;
     bool alternate = false, zero = false, left = false, space = false, plus = false;

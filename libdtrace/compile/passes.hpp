@@ -28,7 +28,7 @@ struct SymbolTable {
     std::map<std::pair<IdentKind, std::string>, std::unique_ptr<Ident>> builtins;
     std::vector<std::unique_ptr<Decl>> translators;
     // Indexes into `translators`. check_xlate.cpp uses them to refuse a second
-    // translator between the same two types. The key is made from these types, but
+    // translator between the same two types. The key is derived from these types, but
     // different types may have the same key. Indexes of programs that failed to compile
     // are not removed. So an index may be out of range, or its translator may have
     // other types.

@@ -186,7 +186,7 @@ private:
     std::map<std::uint32_t, std::unique_ptr<AggDesc>> descs_;
     std::map<std::uint32_t, AggDesc> announced_;
     // If the keys of an aggregation have different layouts in different clauses, descs_
-    // describes the first layout, and variants_ describes the others.
+    // describes the first layout, and variants_ the other layouts.
     std::vector<std::unique_ptr<AggDesc>> variants_;
     std::map<std::uint32_t, Table> tables_;
     // A cache of entries, indexed by a hash of id and key. Its size is a power of two.

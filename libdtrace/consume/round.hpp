@@ -4,7 +4,7 @@
 //
 //   collect()  checks the headers of one shard's records, and stores the time, offset
 //              and ECB of each record
-//   order()    merges the records of all shards in the order of time
+//   order()    merges the records of all shards in chronological order
 //   records()  returns the merged records
 //   hold()     keeps the unprocessed records for the next round
 //
@@ -72,7 +72,7 @@ public:
     {
         return {buffer_.data() + record.offset, record.bytes};
     }
-    // Forgets the records before index `first` and keeps the others for the next round.
+    // Forgets the records before index `first` and keeps the rest for the next round.
     void hold(std::size_t first);
 
 private:

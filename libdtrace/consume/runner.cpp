@@ -3,7 +3,7 @@
 //
 // Each entry of an action list is a RecordDesc. The first entry of a statement contains
 // the number of entries in the statement. If the sink returns This for an entry, the
-// complete statement is printed, and the sink is next called for the entry after the
+// entire statement is printed, and the sink is next called for the entry after the
 // statement. If the sink returns Next, it is called for the next entry.
 //
 // The output of a system() command appears between the records. With -x format=json and

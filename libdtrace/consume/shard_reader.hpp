@@ -29,7 +29,7 @@ public:
 
     // These two functions swap the two buffers of a shard, and copy the data of the
     // previously active buffer. The copy is written to `to`, which has space for a
-    // complete buffer of `max` bytes. The functions return the number of bytes copied,
+    // entire buffer of `max` bytes. The functions return the number of bytes copied,
     // or -1 if the shard stays locked. `began` is the start time of the round.
     dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                         std::uint64_t max, std::uint64_t began);

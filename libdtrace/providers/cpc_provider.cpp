@@ -57,7 +57,7 @@ std::optional<std::uint64_t> number(std::string_view text, int base)
 }
 
 // Removes the last dash and the part after it from a name, and returns that part. If
-// there is no dash, removes and returns the complete name.
+// there is no dash, removes and returns the entire name.
 std::string_view take_last(std::string_view& name)
 {
     const auto dash = name.rfind('-');

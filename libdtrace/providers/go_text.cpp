@@ -40,7 +40,7 @@ StackCheck stack_check_of(ElfImage& image, const AddressRange& go,
     if (!go.contains(function.addr))
         return check;
     check.is_go = true;
-    // The complete function is read, because the check branches to another part of it.
+    // The entire function is read, because the check branches to another part of it.
     if (auto text = image.bytes(function.addr, function.n_bytes))
         check.n_bytes = x86_64.stack_check_bytes(*text, TargetAddr{function.addr});
     if (check.n_bytes > longest_check || check.n_bytes >= function.n_bytes)

@@ -9,7 +9,7 @@
 // A description creates the probes that it matches, from the symbols of the process's
 // modules. All aliases of a function share its probes, which have the preferred name.
 // Only the necessary text is decoded: none for an entry (the agent decodes the one
-// instruction), the complete function for a return or an offset.
+// instruction), the entire function for a return or an offset.
 //
 // The compiler moves rarely executed parts of a function to another place (foo.cold).
 // Jumps to such a part and back are not returns of foo. But if an instruction in such a

@@ -105,7 +105,7 @@ std::vector<PidProvider::Part> PidProvider::parts_of(const FunctionAt& at,
     return parts;
 }
 
-// Returns whether a `ret` follows a call of __morestack. With gcc -fsplit-stack, a
+// Returns whether a `ret` follows a call to __morestack. With gcc -fsplit-stack, a
 // function whose stack is too small calls __morestack, which runs the function on a new
 // stack and then returns to this `ret`. The function has already returned at that time,
 // so this `ret` is not one of its returns.

@@ -41,7 +41,7 @@ struct ProcessPatch {
 };
 
 struct ProcessPatches {
-    std::vector<ProcessPatch> patches; // in the order of their addresses
+    std::vector<ProcessPatch> patches; // sorted by address
     std::vector<std::string> notes;    // files whose text could not be compared
     TargetAddr runtime;                // the runtime's image; 0: there is no runtime
     bool other_version = false;        // the runtime's version differs from ours

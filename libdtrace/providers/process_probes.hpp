@@ -92,7 +92,7 @@ public:
 
     // Sets the extents, and the other members that depend on them, in all sites of
     // these probes that have no extents yet. The first call for a module sweeps its
-    // complete text, which takes about 40 ms for 10 MB. Therefore call this function
+    // entire text, which takes about 40 ms for 10 MB. Therefore call this function
     // only for probes that will be planted, once for all of them.
     void find_extents(ProcessSymbols& symbols, std::span<const std::uint32_t> ids);
     ExtentMaps& extents() { return extents_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A provider publishes probes. Some providers have a fixed list (dtrace), others create
+// A provider publishes probes. Some providers have a fixed list (dtrace), some create
 // probes when a description names them (profile, pid). provide() is called for each
 // description, and creates the probes that the description may match.
 #pragma once

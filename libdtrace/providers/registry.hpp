@@ -103,7 +103,7 @@ private:
     // A hash table of the names, with open addressing, at most half full. A process may
     // have a hundred thousand functions. In a std::map, each node would cost a cache
     // miss. A comparison of names also costs a cache miss, so names are compared only
-    // if the complete hash is equal.
+    // if the entire hash is equal.
     struct Slot {
         std::uint32_t id = 0; // 0 if the slot is free
         Hash hash = 0;

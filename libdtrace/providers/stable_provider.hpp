@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Kernel providers whose probes have the same meaning on every kernel version: proc,
-// sched, io and all others in abi/stable.h. The rows there say at which tracepoints and
-// functions each probe fires.
+// sched, io and all other providers in abi/stable.h. The rows there say at which
+// tracepoints and functions each probe fires.
 //
 // A probe exists if the running kernel has at least one of its tracepoints or
 // functions. A function is found under its own name and under the names that the

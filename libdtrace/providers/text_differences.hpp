@@ -32,7 +32,7 @@ public:
     // Returns the pages of a private mapping that were written to, i.e. the pages in
     // memory or in swap that are not pages of the file. Returns all pages if the kernel
     // does not show which ones were written to. The caller needs to read only these
-    // pages, so the others are not loaded from the file.
+    // pages, so the other pages are not loaded from the file.
     std::vector<TargetAddr> own_pages(const Mapping& mapping) const;
 
 private:

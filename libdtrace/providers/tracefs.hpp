@@ -8,11 +8,11 @@
 
 namespace dt {
 
-// Reads a complete file. Errors: not_found if tracefs is not mounted, permission if
+// Reads an entire file. Errors: not_found if tracefs is not mounted, permission if
 // tracefs is unreadable.
 Result<std::string> read_tracefs(const std::string& file);
 
-// Reads a complete file of debugfs, at the usual mount point.
+// Reads an entire file of debugfs, at the usual mount point.
 Result<std::string> read_debugfs(const std::string& file);
 
 } // namespace dt

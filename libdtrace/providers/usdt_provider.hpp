@@ -8,7 +8,7 @@
 // pid matches in the processes of the session (-p, -c), or in all readable processes if
 // the session has none. If a probe has several sites in one function, they all fire the
 // same D probe. D limits the length of names. A longer name is shown with a hash at its
-// end. Descriptions may use the shown form or the complete name in the note.
+// end. Descriptions may use the shown form or the full name in the note.
 //
 // A file may contain definitions of its providers (usdt/definition_notes.hpp). In that
 // case the probe has the arguments, types and stability from the definition. An invalid

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Changes options of an open session. The change may come from the command line, from a
-// pragma in a program, or from a call of setopt().
+// pragma in a program, or from a call to setopt().
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"

@@ -183,7 +183,7 @@ void Session::advance(dt_activity from, dt_activity to)
 }
 
 // Moves the records of committed speculations to the principal buffers, because they
-// belong to the output. A call of dt_clean() moves only a limited number of bytes, so it
+// belong to the output. A call to dt_clean() moves only a limited number of bytes, so it
 // is repeated. Targets can keep committing speculations, so this function gives up after
 // one second.
 void Session::clean_all()

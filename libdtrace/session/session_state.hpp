@@ -108,7 +108,7 @@ struct SessionState {
     Registry& registry = providers.registry;
     ProcessProbes& probes = providers.probes;
     std::vector<std::unique_ptr<dtrace_prog>> programs;
-    std::vector<Enabling> enabled; // in the order of the calls of Session::exec()
+    std::vector<Enabling> enabled; // in the order of the calls to Session::exec()
     // The kernel module's device, if it exists and this process may use it.
     std::optional<KernelDevice> kernel;
     std::string why_no_kernel;

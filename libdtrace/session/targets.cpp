@@ -121,8 +121,8 @@ int Targets::wait(std::uint64_t longest_ns, int also)
 // Handles the pending events of all agents. Stops after max_handling_ns, because a
 // program that keeps loading libraries may cause events faster than they can be
 // handled. The remaining events are handled after records have been drained. Each call
-// begins with another agent, so that the events of one agent do not delay the others
-// forever.
+// begins with another agent, so that the events of one agent do not delay those
+// of the other agents forever.
 void Targets::handle_events()
 {
     const std::size_t n_agents = s_.processes.n_agents();

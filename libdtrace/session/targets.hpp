@@ -71,7 +71,7 @@ private:
     UserLimit users_;
     ProbeRecycler recycler_;
     TargetReports reports_;
-    std::size_t first_agent_ = 0; // where the last call of handle_events() began
+    std::size_t first_agent_ = 0; // where the last call to handle_events() began
 };
 
 } // namespace dt

@@ -13,7 +13,7 @@
 // refresh() reads the maps again (after dlopen, dlclose, exec). Unmapped modules are
 // kept for addresses that no mapped module covers. Therefore stacks still have names if
 // they were recorded before a dlclose, or are printed after the process has exited.
-// References to Modules stay valid as long as the ProcessSymbols exists.
+// References to Modules stay valid while the ProcessSymbols exists.
 //
 // Only one thread may use an object at a time.
 #pragma once

@@ -167,8 +167,8 @@ void resend_deferred(Thread& thread)
 
 int exchange_deferred(Thread& thread, int signal)
 {
-    // An ignored signal does not interrupt a system call of an untraced thread. It does
-    // interrupt a call of a traced thread, so the call is repeated here. A stop signal
+    // An ignored signal does not interrupt a system call by an untraced thread. It does
+    // interrupt a call by a traced thread, so the call is repeated here. A stop signal
     // can interrupt the call even in an untraced thread (signal(7)). So after a stop
     // signal the call is not repeated.
     if (!is_stop_signal(signal))

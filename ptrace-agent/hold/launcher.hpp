@@ -5,7 +5,7 @@
 //   fork ─> child waits ─> agent seizes it ─> exec ──> preinit ──> entry point ──> main
 //
 // preinit is the dynamic linker's report that all objects are mapped. main() is found
-// without a symbol. The first call of the code at the entry point is to
+// without a symbol. The first call in the code at the entry point is to
 // __libc_start_main(), and its first argument is the address of main(). The agent steps
 // to that call and reads the argument.
 #pragma once

@@ -128,7 +128,7 @@ void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site
     const bool is_static = firing.kind == DT_RT_STATIC;
     const auto operands = is_static ? space.statics.operands_at(firing.arg0)
                                     : std::span<const dt_operand>();
-    // These lists are not on the heap, because 50,000 sites may be compiled in a row.
+    // These lists are not on the heap, because 50,000 sites may be compiled at once.
     std::array<std::uint32_t, max_clauses> epid_storage;
     std::array<RuntimeMap::Compiled, max_clauses> chain;
     std::size_t n = 0;

@@ -259,13 +259,13 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
         return Error{Code::gone, result.error().text};
     }
     // The mask is restored before the registers. If the agent dies between the two, the
-    // thread is still in the stub, which then restores both.
+    // thread is still in the stub, and the stub restores both.
     set_mask(tid, mask);
     set_regs(tid, before);
     ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
     if (resent) {
         if (!is_stop_signal(info.si_signo))
-            repeat_wait(tid); // the stop may have interrupted a call of the program
+            repeat_wait(tid); // the stop may have interrupted a call by the program
     } else if (kept)
         set_siginfo(tid, info); // the signal is delivered from this stop
     // This interrupt makes the thread enter its group-stop again.

@@ -44,8 +44,8 @@ private:
     ClientWait& client_wait_;
 };
 
-// Returns the thread's id in its innermost pid namespace. Messages of a doorbell
-// identify threads by that id.
+// Returns the thread's id in its innermost pid namespace. Doorbell messages identify
+// threads by this id.
 pid_t number_of(Thread& thread);
 
 } // namespace dt::agent

@@ -15,7 +15,7 @@
 // the site (struct dt_rt_site). Static probes are an exception, because the same
 // argument can be in different places at different probes. Two static probes share code
 // only if each argument that the clause reads is in the same place at both probes. Code
-// is made for one target, because it contains addresses of that target.
+// is compiled for one target, because it contains addresses of that target.
 #pragma once
 
 #include "base/result.hpp"

@@ -208,7 +208,7 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
     return mapped;
 }
 
-// Maps areas for the stubs of a pair or chain. If possible, an area contains a complete
+// Maps areas for the stubs of a pair or chain. If possible, an area contains an entire
 // range of stub_reach_of(). In such an area, a stub finds room independently of the
 // other jumps of the chain. In a smaller area, success would depend on the random
 // addresses of the mappings. Windows near each other share areas. So no area is mapped
@@ -270,7 +270,7 @@ static void map_stub_areas(AddressSpace& space, Room& room,
         std::vector<Reach> reach = reach_of(window);
         if (reach.empty())
             continue;
-        // Map the complete range if it is small, otherwise about a page of it.
+        // Map the entire range if it is small, otherwise about a page of it.
         std::uint64_t at = clamp_add(window.origin(), reach.front().from);
         std::uint64_t n =
             static_cast<std::uint64_t>(reach.front().to - reach.front().from);
@@ -353,7 +353,7 @@ static void take_room(AddressSpace& space, Room& room,
 }
 
 // Removes the short windows for which there is no room. Records in PatchSite::avoid how
-// each of them was made, so that it is not made in the same way again. Returns their
+// each was formed, so that it is not formed in the same way again. Returns their
 // sites, which must be planned again.
 static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
                                             JumpPlan& plan)

@@ -17,7 +17,7 @@ constexpr std::size_t max_span = 1 << 20;
 // Calls put() for spans of neighbouring items, so that many places in an address space
 // are read and written with few system calls. are_joined() decides whether two
 // neighbours may be in one span, and so whether the bytes between them may be
-// rewritten. put() returns false if it could not access the complete span, for example
+// rewritten. put() returns false if it could not access the entire span, for example
 // because a part was unmapped. In that case put() is called again for each item.
 template <class Items, class At, class Joined, class Put>
 static void in_spans(const Items& items, At range, Joined are_joined, Put put)

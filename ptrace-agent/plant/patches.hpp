@@ -12,8 +12,7 @@
 //   retired    Its jump was removed. A thread may still be in the trampoline, which
 //              therefore stays unchanged until reclaim().
 //
-// So find() recognizes an address in a trampoline for as long as a thread's pc can be
-// there.
+// So find() recognizes an address in a trampoline while a thread's pc can be there.
 //
 // Text is overwritten only if it contains the expected bytes: the original ones, or our
 // jump. Text with other bytes is left unchanged, and the caller is informed. Patches

@@ -8,8 +8,8 @@
 
 namespace dt::agent {
 
-// The largest number of the agent's own tracepoints, which exist before the first
-// planting.
+// The maximum number of tracepoints in a target before the agent first plants probes.
+// These are the agent's own tracepoints.
 constexpr std::size_t n_few = 4;
 
 // Returns whether the text that is mapped at the address has changed since the client

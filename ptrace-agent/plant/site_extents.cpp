@@ -99,7 +99,7 @@ static PatchSite reported_site(const Tracepoint& tp, std::uint32_t number)
     site.beyond = tp.beyond;
     site.further = tp.further;
     site.site = number;
-    // If the window contains the complete loop at a function's entry, the probes of
+    // If the window contains the entire loop at a function's entry, the probes of
     // this site fire once per call. That is right for entry probes, but a probe at
     // offset 0 must fire on each iteration.
     if (std::all_of(tp.firings.begin(), tp.firings.end(),

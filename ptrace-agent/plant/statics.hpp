@@ -60,7 +60,7 @@ public:
     std::span<const dt_operand> all_operands() const { return operands_; }
 
     // Raises each semaphore that has a site with a jump or breakpoint, and lowers all
-    // others.
+    // other semaphores.
     void settle(AddressSpace& space);
     // These functions lower all raised semaphores in the address space, or in a child's
     // copy of the memory.

@@ -10,7 +10,7 @@
  * runtime may not make system calls, dt_rt_copy() reads all addresses.
  *
  * Stores. If the runtime may make system calls, process_vm_writev() writes.
- * Otherwise dt_rt_copy() writes. Both honour page protection. A store to a
+ * Otherwise dt_rt_copy() writes. Both respect page protection. A store to a
  * shard's stack or to the session's arena fails.
  */
 #include "ptrace-agent/runtime/host.h"

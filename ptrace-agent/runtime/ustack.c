@@ -7,7 +7,7 @@
  *
  * The result is always the same as that of the agent's own walk, because the
  * agent writes only rules that lead to the same caller. The runtime requests
- * the complete stack from the agent in these cases:
+ * the entire stack from the agent in these cases:
  *
  *   - a pc has no rule; the agent then adds the missing rules
  *   - a step does not move up the stack, or leaves the readable range

@@ -111,7 +111,7 @@ public:
     void protect(AddressSpace& space, std::span<Tracepoint* const> all);
     void add_slot_page(AddressSpace& space, TargetAddr page);
     // Returns the number of slots that are unknown to the handler and were added since
-    // the last call of this function. Slots are unknown if they are in pages after the
+    // the last call to this function. Slots are unknown if they are in pages after the
     // first max_rescue_pages, or if the header could not be written.
     std::size_t take_unknown_slots() { return std::exchange(n_unknown_slots_, 0); }
     // Records a step. Called before the thread's pc is in the slot. If the thread has a

@@ -17,7 +17,7 @@
 //           all signals around clone() and posix_spawn(). SIGTRAP is also blocked
 //           inside the program's own SIGTRAP handler. The signal frame on the stack
 //           shows whether the thread is in that handler.
-//   action  When the agent grabs a target, it reads the action through a system call of
+//   action  When the agent grabs a target, it reads the action through a system call in
 //           the target. A tracepoint on sigaction() reports later changes. After a hit
 //           that may have reset the action, /proc/PID/status shows whether the action
 //           was reset.

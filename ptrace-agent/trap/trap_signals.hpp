@@ -21,7 +21,7 @@ public:
 
     // Remembers the signal mask of a stopped thread, and whether it blocks SIGTRAP.
     static void learn_mask(Thread& thread);
-    // Reads the program's action for SIGTRAP from the kernel, through a system call of
+    // Reads the program's action for SIGTRAP from the kernel, through a system call in
     // one of the program's threads.
     void learn_action(Process& process, Thread& thread);
 

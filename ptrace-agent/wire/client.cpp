@@ -58,7 +58,7 @@ private:
                static_cast<std::uint64_t>(used.tv_nsec);
     }
 
-    // The maximum time that one call of is_over() counts.
+    // The maximum time that one call to is_over() counts.
     static constexpr std::uint64_t longest_ns = 1'000'000'000;
     pid_t pid_;
     std::uint64_t used_ns_, silent_ns_ = 0, last_ns_ = monotonic_ns();

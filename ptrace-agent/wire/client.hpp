@@ -22,7 +22,7 @@
 // The objects are mapped by then, and their constructors have not run. If the client is
 // silent for ten seconds, the agent resumes the thread.
 //
-// A call waits as long as the agent works on it. If the agent neither replies nor uses
+// A call waits while the agent works on it. If the agent neither replies nor uses
 // any CPU time for agent_silence_ns, for example because a read from a target's page
 // never ends, this object kills the agent, and reports that with the event agent_gone.
 //
@@ -307,9 +307,9 @@ public:
     //   Code::invalid       it is this process or the agent
     Result<Target> grab(pid_t pid);
 
-    // Announces that n_sites sites will be planted. If other programs leave a processor
-    // idle, the agent prefaults memory for these sites while n_threads threads of the
-    // caller make them. Does not wait for a reply.
+    // Announces that n_sites sites will be planted. The caller then computes these
+    // sites with n_threads threads. If another processor is idle, the agent meanwhile
+    // prefaults memory for the sites. Does not wait for a reply.
     void expect(std::size_t n_sites, unsigned n_threads = 1);
     // Returns how plant() would probe each site if it planted all of them now. The
     // target is not stopped or changed. So the plan does not include refusals that
@@ -337,7 +337,7 @@ public:
     // ignored.
     Result<Ok> remove(pid_t pid, std::span<const Site> sites);
 
-    // Follows children that the process forks after this call, as long as the process
+    // Follows children that the process forks after this call, while the process
     // has probes. A child, and later its own children, become targets. `what` says
     // whether they get all probes of the process or only the static ones. A process
     // that executes another program stops being a target, unless `exec` selects it.

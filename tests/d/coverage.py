@@ -26,7 +26,7 @@ INTERNAL = "no program reaches it: "
 
 EXEMPT = {
     "tag UNKNOWN": INTERNAL + "the tag of an error that has no tag of its own",
-    "tag QUANT_PROTO": INTERNAL + "a call of quantize() with too many is PROTO_LEN",
+    "tag QUANT_PROTO": INTERNAL + "a call to quantize() with too many is PROTO_LEN",
     "tag ASRELO": INTERNAL + "every relocation is resolved before the DOF is written",
     "tag ID_OFLOW": INTERNAL + "needs 64,000 variables; the unit tests have it",
     "tag OP_IDENT": INTERNAL + "the grammar wants an identifier there",

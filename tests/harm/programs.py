@@ -11,7 +11,7 @@ class Program:
     packages: str           # Debian packages, separated by spaces
     work: str
     prepare: str = ""       # runs once, without tracing
-    ignore: tuple = ()      # names of files that differ between runs without tracing, as patterns of fnmatch
+    ignore: tuple = ()      # files that differ even between untraced runs, as fnmatch patterns
     status: int = 0         # exit status of the work
     user: bool = False      # whether the program refuses to run as root
 

@@ -75,7 +75,7 @@ def cxx_names_match_mangled_and_demangled(t):
         done = good(t.run("-qn", f"pid$target:a.out:{pattern}:entry {{ @[probefunc] = count(); }}",
                           "-c", t.victim("shapes")))
         equal({str(n) for n in table(done.stdout).values()},
-              counts, f"calls of {pattern}")
+              counts, f"calls to {pattern}")
 
 def stacks_of_cxx_programs_are_demangled(t):
     done = good(t.run("-qn", "pid$target:a.out:_ZNK6shapes6Circle4areaEi:entry { @[ustack()] = count(); }",

@@ -265,7 +265,7 @@ def attacked_by_all(t, attacks, end, flags=()):
         began = time.monotonic()
         end(tracer.process)
         for each in innocent:
-            wait_until(lambda: tracer_of(each.pid) == 0, TOGETHER_S, f"the release of the others, {attacks}")
+            wait_until(lambda: tracer_of(each.pid) == 0, TOGETHER_S, f"the release of the other targets, {attacks}")
         tracer.process.communicate(timeout=LIMIT_S)
         wait_until(lambda: not is_alive(agent), LIMIT_S, "the end of the agent")
         took = time.monotonic() - began

@@ -72,7 +72,7 @@ def a_function_that_is_one_hlt_is_counted_and_faults_at_its_own_address(t):
     """F14: musl's __stack_chk_fail is such a function. The victim's SIGSEGV handler checks the address."""
     victim = victim_of(t, "corpus")
     probe = "pid$target:a.out:stops:entry"
-    # A jump fits at about three in four load addresses (fasttrap/README.md, gaps), so at least one of twenty runs must
+    # A jump fits at about three in four load addresses (fasttrap/README.md, Gaps), so at least one of twenty runs must
     # list a jump.
     listed = (t.run("-lvn", probe, "-c", victim + " 1").stdout for _ in range(20))
     equal(any("+0x0: a jump" in each for each in listed), True, "a jump in one of twenty runs")

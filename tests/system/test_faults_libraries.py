@@ -117,7 +117,7 @@ def a_library_that_is_loaded_again_is_probed_again(t):
         equal(counts, {"lzma_crc32": calls[0], "BZ2_bzBuffToBuffCompress": calls[1]}, str(flags))
 
 def modules_keep_their_probes_while_another_library_is_loaded_and_unloaded(t):
-    """I1, I2: all modules are probed, and each call of dlsym() and of the library's plugin_work() is counted once"""
+    """I1, I2: all modules are probed, and each call to dlsym() and to the library's plugin_work() is counted once"""
     n_rounds, n_calls = 20, 50
     for flags in BOTH:
         done = subprocess.run(

@@ -21,7 +21,7 @@ def taken(t, how, n, flags=(), program=WORK, children=0):
         equal(found(out, "entries"), int(own["calls"]) + children, f"{how} {flags}: entries")
 
 def any_way(t, how, n=100, children=0):
-    """Runs the victim with different flags. The calls of children that have their own memory are counted only if dtrace
+    """Runs the victim with different flags. The calls by children that have their own memory are counted only if dtrace
     follows them."""
     for flags in BOTH:
         taken(t, how, n, flags)

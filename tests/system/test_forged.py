@@ -163,7 +163,7 @@ def two_busy_threads_lose_no_value_of_a_distribution_with_100000_keys(t):
     subprocess.run(["gcc", "-O1", "-pthread", "-xc", "-", "-o", str(t.scratch / "two")], input=TWO_THREADS, text=True,
                    check=True)
     n_updates, out = 10000000 if t.long else 1000000, t.scratch / "two.out"
-    for burst in (1, 2, 4) if t.long else (2,): # number of updates in a row that have the same key
+    for burst in (1, 2, 4) if t.long else (2,): # number of consecutive updates that have the same key
         done = t.run("-qn", "pid$target:a.out:work:entry { @[arg0] = quantize(arg1); }", "-x", "aggsortkey",
                      "-o", str(out), "-c", f"{t.scratch}/two {n_updates} {burst}", timeout=300)
         equal((done.returncode, done.stderr), (0, ""), f"bursts of {burst}")

@@ -50,7 +50,7 @@ def a_run_queue_lock_that_another_thread_releases_is_not_held_for_long(output):
     for ns, count in re.findall(r"^ *(\d+) \|@* +(\d+) ", "".join(holds), re.M):
         counts[int(ns) >= 4_194_304] += int(count)
     if counts[False] < 10 or counts[True] > counts[False] / 4:
-        raise AssertionError(f"{counts[True]} long holds, {counts[False]} others")
+        raise AssertionError(f"{counts[True]} long holds, {counts[False]} short holds")
 
 # lockstat prints a stack next to the rows of a distribution. The first frame, the caller, is next to the row of the
 # shortest waits. This row has no bar if there are too few such waits. In `counted held`, a thread always waits for the

@@ -78,7 +78,7 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
     for compiler in ("gcc", "clang"):
         need(compiler)
         program = t.scratch / f"short-{compiler}"
-        # gcc would replace identical functions with two-byte jumps. Many of those in a row are a known limitation.
+        # gcc would replace identical functions with two-byte jumps. Many consecutive ones are a known limitation.
         more = ["-fno-ipa-icf"] if compiler == "gcc" else []
         subprocess.run([compiler, "-Os", "-w", "-fno-inline", *more, "-fpie", "-pie", "-o", program, source],
                        check=True)

@@ -16,9 +16,9 @@ def evaltime_selects_the_point_at_which_a_command_is_held(t):
                           "-c", t.victim("stages"), *(["-Z"] if when == "exec" else [])))
         counts = table(done.stdout)
         contains(done.stdout, "main saw stage 1\n")
-        equal(counts.get("main"), 1, f"{when}: calls of main")
+        equal(counts.get("main"), 1, f"{when}: calls to main")
         equal(counts.get("construct", 0), 0 if when in ("postinit", "main") else 1,
-              f"{when}: calls of the constructor")
+              f"{when}: calls to the constructor")
 
 def evaltime_exec_finds_libraries_with_Z(t):
     done = good(t.run("-x", "evaltime=exec", "-qZn",
@@ -90,7 +90,7 @@ def records_of_many_threads_are_in_order_of_time(t):
 def a_predicate_chooses_among_threads(t):
     done = good(t.run("-qn", "pid$target:a.out:work:entry /arg0 % 10 == 3/ { @[tid] = count(); }",
                       "-c", t.victim("spin") + " 100 8"))
-    equal(sorted(table(done.stdout).values()), [10] * 8, "calls of each thread")
+    equal(sorted(table(done.stdout).values()), [10] * 8, "calls by each thread")
 
 TESTS = tests_in(globals())
 

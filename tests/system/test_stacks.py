@@ -92,7 +92,7 @@ def a_library_at_the_place_of_another_has_its_own_frames(t):
 def stacks_of_new_threads_are_the_same(t):
     same(t, "pid$target:a.out:work:entry", t.victim("spin") + " 200 8", 1000)
 
-# Each call of work() has one of 16,384 stacks. The test aggregates by stack with quantize(). A stack and its
+# Each call to work() has one of 16,384 stacks. The test aggregates by stack with quantize(). A stack and its
 # distribution take almost 2 KB.
 MANY_STACKS = """
 #include <stdio.h>

@@ -19,7 +19,7 @@ def malloc_sizes(t, command, program):
     counts = [int(line.rsplit(None, 1)[1]) for line in done.stdout.splitlines()
               if re.match(r"\s+-?\d+ \|", line)]
     if sum(counts) < 100:
-        raise AssertionError(f"only {sum(counts)} calls of malloc:\n{done.stdout}")
+        raise AssertionError(f"only {sum(counts)} calls to malloc:\n{done.stdout}")
     contains(done.stderr, "matched 1 probe")
     contains(done.stderr, "has exited")
 

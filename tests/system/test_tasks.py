@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests threads, forks, execs and plugins: counts are exact, and targets have the right results."""
+"""Tests threads, forks, execs and plugins: counts are exact, and targets produce the right results."""
 import os, pathlib, re, signal, subprocess, time
 
 from harness import *
@@ -91,7 +91,7 @@ def a_command_and_a_process_are_traced_together(t):
     out, errors = done.communicate(timeout=20)
     equal(done.returncode, 0, errors)
     counts = table(out)
-    equal(counts.get("spin"), 500, "calls of the command")
+    equal(counts.get("spin"), 500, "calls by the command")
     if not counts.get("waiter"):
         raise AssertionError(out)
 
@@ -107,8 +107,8 @@ def a_forked_child_has_unchanged_text_and_works(t):
     equal(dtrace.returncode, 0, errors)
     contains(out, "child sum 499545\n")
     contains(out, "parent sum 90 child 42\n")
-    equal(table(out).get("1"), 20, "calls of the parent")
-    equal(table(out).get("0"), None, "calls of the child")
+    equal(table(out).get("1"), 20, "calls by the parent")
+    equal(table(out).get("0"), None, "calls by the child")
 
 def many_forked_children_work(t):
     done = good(t.run("-qn", "pid$target:a.out:work:entry,pid$target:a.out:work:return "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The library that dlopener loads. Its constructor also calls plugin_work().
-// la_version() lets LD_AUDIT load the library, which then audits nothing.
+// la_version() lets LD_AUDIT load the library, although it audits nothing.
 static volatile long sink;
 
 unsigned la_version(unsigned version);

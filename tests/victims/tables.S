@@ -126,7 +126,7 @@ count_down:
 	.cfi_endproc
 	.size count_down, . - count_down
 
-	/* A return site at jrcxz cannot be replaced by a jump. */
+	/* A return site at jrcxz cannot be replaced with a jump. */
 leave_early:
 	.cfi_startproc
 	mov %rdi, %rcx

@@ -9,7 +9,7 @@
  *   the rest   R    .hash .dynsym .dynstr .note.stapsdt .stapsdt.base .eh_frame_hdr
  *                   .eh_frame .symtab .strtab .shstrtab, section headers
  *
- * Each link-time address equals an offset in the file. The complete file is loaded,
+ * Each link-time address equals an offset in the file. The entire file is loaded,
  * including sections that other libraries do not load, so that tools that can only read
  * memory find them. There are no relocations. provider.c stores the addresses of the
  * stubs after the object has been loaded.

@@ -164,7 +164,7 @@ unsigned pass_modrm(const std::uint8_t* text, Glance& found)
 
 // Handles instructions that consist of an opcode and optionally a REX prefix, ModRM and
 // an immediate. About four out of five instructions have this form. Returns length 0
-// for all others.
+// for all other instructions.
 Glance quick_look(const std::uint8_t* text)
 {
     unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;

@@ -176,7 +176,7 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(3, 0xce, 0x00, 0xff, prefix_operand_size) /* gf2p8affineqb */            \
     X(3, 0xcf, 0x00, 0xff, prefix_operand_size) /* gf2p8affineinvqb */
 
-/* X(map, first opcode, count, ModRM.reg or -1, complete ModRM byte or -1, flow, reason) */
+/* X(map, first opcode, count, ModRM.reg or -1, ModRM byte or -1, flow, reason) */
 #define X86_REFUSED(X)                                                                \
     X(0, 0xcc, 1, -1,   -1, stop,  "int3 is a breakpoint not set by dtrace")          \
     X(0, 0xcd, 1, -1,   -1, other, "int n raises a software interrupt")               \

@@ -231,7 +231,7 @@ typedef struct dtrace_proginfo {
     uint_t dpi_aggregates;   /* number of aggregating statements */
     uint_t dpi_recgens;      /* number of statements that record data */
     uint_t dpi_matches;      /* number of pairs of a clause and a matched probe */
-    uint_t dpi_speculations; /* number of calls of speculate() */
+    uint_t dpi_speculations; /* number of calls to speculate() */
 } dtrace_proginfo_t;
 
 int dtrace_program_exec(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
@@ -309,7 +309,7 @@ typedef struct dtrace_probeinfo {
     dtrace_attribute_t dtp_arga;  /* attributes of the probe's arguments */
     /*
      * The C declarations of args[]. The pointers in this struct are valid until
-     * the next call of dtrace_probe_info().
+     * the next call to dtrace_probe_info().
      */
     char* const* dtp_argt;
     int dtp_argc;
@@ -400,7 +400,7 @@ int dtrace_proc_followed(dtrace_hdl_t* dtp);
  * that are not UTF-8, become octal escapes (\ooo). If is_name is not 0, every
  * control character and backslash is escaped. Otherwise, newlines, tabs and
  * backslashes are kept. Writes at most size bytes including the terminating
- * zero, and returns the length of the complete text, as snprintf(3) does.
+ * zero, and returns the length of the entire text, as snprintf(3) does.
  */
 size_t dtrace_printable(const char* text, int is_name, char* to, size_t size);
 pid_t dtrace_proc_getpid(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
@@ -564,7 +564,7 @@ void* dtrace_printf_create(dtrace_hdl_t* dtp, const char* format);
 void* dtrace_printa_create(dtrace_hdl_t* dtp, const char* format);
 /*
  * Copies the text of a format, truncated to len bytes. Returns the size of the
- * complete text, including its terminating zero.
+ * entire text, including its terminating zero.
  */
 size_t dtrace_printf_format(dtrace_hdl_t* dtp, void* format, char* to, size_t len);
 int dtrace_fprintf(dtrace_hdl_t* dtp, FILE* fp, void* format,
@@ -744,7 +744,7 @@ int dtrace_aggregate_walk_valvarrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f*
  * printa() prints the keys. The first of the n_ids + 1 entries is any entry
  * that has the key. The remaining ones are the entries of the aggregations in
  * the order of ids. If an aggregation does not have the key, its entry is empty.
- * The result of func applies to the complete row.
+ * The result of func applies to the entire row.
  */
 typedef int dtrace_aggregate_walk_joined_f(const dtrace_aggdata_t**, int, void*);
 int dtrace_aggregate_walk_joined(dtrace_hdl_t* dtp, const dtrace_aggvarid_t* ids,
@@ -785,7 +785,7 @@ int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len);
 typedef struct dtrace_objinfo {
     const char* dto_name;
     const char* dto_file; /* path as the process sees it */
-    /* index among the modules of the process, in the order of addresses */
+    /* index among the modules of the process, sorted by address */
     int dto_id;
     uint_t dto_flags;
     /* addresses in the process, sizes in bytes; 0 if the module has no such segment */

@@ -134,7 +134,7 @@ Classes classes_of(const Type* type)
 
 // Returns whether it is unknown how compilers pass this type. For example, if a word of
 // a struct contains no member, it may contain an unnamed bit-field, which debug data
-// omit. Some compilers assign a class to such a word and others do not. But if the
+// omit. Some compilers assign a class to such a word and some do not. But if the
 // struct contains an empty class or has an alignment above 8 bytes, the word is assumed
 // to be padding, which all compilers handle in the same way.
 bool is_unknown(const Type* type, const Classes& classes)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Declares a probe argument in C for a generated header that includes none of the
-// program's headers. Typedefs are replaced by their types, and structures are named by
-// their tag. A pointer to an enumeration, to an array or to a structure without a tag
+// program's headers. Typedefs are replaced with their types, and structures are named
+// by their tag. A pointer to an enumeration, to an array or to a structure without a tag
 // becomes a pointer to void. The data that a pointer points to are const, because
 // probes do not write.
 #pragma once

@@ -59,8 +59,8 @@
 //             be copied: left->type->size bytes, or a string up to its NUL. If op is
 //             not None, the result is computed in operand_type, then narrowed; if left
 //             is a pointer, += and -= scale the right side as in Binary.
-//             If left is an Aggregate, right is a Call of an AggFunc (see below). This
-//             is a complete statement, never part of an expression.
+//             If left is an Aggregate, right is a Call to an AggFunc (see below). This
+//             is an entire statement, never part of an expression.
 //             The type of left is never Dynamic, because the first assignment has set
 //             it.
 //   Cond      cond is a scalar; type is the common type of left and right, or void.
@@ -72,10 +72,10 @@
 //   Call      ident->kind is one of:
 //     Subroutine  args fit the prototype of ident->id; ident->flags is "ANY", "WRITE"
 //                 or "KERNEL". Optional arguments that the program omits are absent.
-//     Action      A complete statement, except that stack() and symbol actions may also
+//     Action      An entire statement, except that stack() and symbol actions may also
 //                 be a key of an aggregation. trace(ustack()) and similar calls have
-//                 been replaced by the inner call. ident->id is the kind (DTRACEACT_*);
-//                 ident->libact and ident->flags come from its row.
+//                 been replaced with the inner call. ident->id is the kind
+//                 (DTRACEACT_*); ident->libact and ident->flags come from its row.
 //                   trace, print   args[0]; text is "trace" or "print"
 //                   printf, system, freopen   format; args are only the values
 //                   printa         format, or null for the default; args are Aggregates

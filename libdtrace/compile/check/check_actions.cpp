@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t u32_max = 0xffffffffu;
 
 // Returns the row of the action that this argument calls. Returns null if the argument
-// is not a call of an action that has a value, such as ustack() or usym(x).
+// is not a call to an action that has a value, such as ustack() or usym(x).
 const ActionRow* valued_action(const Node& node)
 {
     const ActionRow* row =

@@ -39,7 +39,7 @@ Ident* changed_variable(const Node& target)
     }
 }
 
-// Returns the variable if the left side is a complete variable or an element of an
+// Returns the variable if the left side is an entire variable or an element of an
 // associative array, else null.
 Ident* stored_variable(const Node& target)
 {

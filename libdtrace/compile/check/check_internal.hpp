@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The class Checker. Its functions take a reference to the NodePtr that owns a node,
-// because they may replace the node (by a constant or an inline's expression).
+// because they may replace the node (with a constant or an inline's expression).
 //
 //   check.cpp          pragmas, declarations, clauses, probe descriptions, clause rules
 //   check_names.cpp    what each name refers to; inlines

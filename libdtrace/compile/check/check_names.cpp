@@ -5,7 +5,7 @@
 // and aggregations have name spaces of their own (check_calls.cpp, check_aggs.cpp).
 //
 // args[n] is handled in check_arguments.cpp, and members of curpsinfo and similar
-// structures in check_structures.cpp. A use of an inline is replaced by a copy of its
+// structures in check_structures.cpp. A use of an inline is replaced with a copy of its
 // expression, and the copy is checked.
 #include "libdtrace/compile/check/check_internal.hpp"
 
@@ -180,8 +180,9 @@ void Checker::identifier(NodePtr& slot, bool indexed)
     undefined_variable(node, indexed);
 }
 
-// Replaces a symbol of the target. A variable of known type is replaced by its value in
-// the target. If only the address is requested, the symbol becomes an integer constant.
+// Replaces a symbol of the target. A variable of known type is replaced with its value
+// in the target. If only the address is requested, the symbol becomes an integer
+// constant.
 void Checker::symbol(NodePtr& slot, bool address_only)
 {
     const std::string text = slot->text;

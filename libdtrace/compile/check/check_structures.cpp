@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checks curpsinfo, curlwpsinfo and fds[n], which are structures that do not exist in
-// memory. Each member is replaced by the builtin that computes it, or by the result of
-// a translator for the kernel's current thread.
+// memory. Each member is replaced with the builtin that computes it, or with the result
+// of a translator for the kernel's current thread.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 namespace dt {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Checks translators and their uses. xlate <OUT> (e)->member is replaced by the
+// Checks translators and their uses. xlate <OUT> (e)->member is replaced with the
 // member's expression, with e in place of the translator's parameter. Members that the
 // program does not use are not computed.
 //
-// The complete OUT is computed only if the program needs it as a value. Then xlate
+// The entire OUT is computed only if the program needs it as a value. Then xlate
 // <OUT> (e) becomes
 //   (this->%xN.a = ..., this->%xN.b = ..., this->%xN)
 // with a hidden variable for this use. Members that the translator does not mention are

@@ -56,8 +56,8 @@ private:
 DofWriter::DofWriter()
 {
     // The string table is first in the section table, so that all sections can refer to
-    // it. It is also first in the file, because sections are in the order of their
-    // numbers. Its contents are known only at the end.
+    // it. It is also first in the file, because sections are sorted by
+    // number. Its contents are known only at the end.
     sections_.push_back({DOF_SECT_STRTAB, 1, DOF_SECF_LOAD, 0, 0, 0});
 }
 

@@ -287,7 +287,7 @@ std::size_t Lexer::module_end(std::size_t begin) const
 }
 
 // Reads a prefix such as "pid$target`" at the offset `end`. Returns the prefix with the
-// macro replaced by its value, and sets `end` to the offset after the backquote.
+// macro replaced with its value, and sets `end` to the offset after the backquote.
 // Returns nullopt if there is no such prefix.
 std::optional<std::string> Lexer::process_scope(std::size_t& end, Place at)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Macro variables. $1 and $$1 are arguments of the program. The values of the others,
+// Macro variables. $1 and $$1 are arguments of the program. The values of other macros,
 // such as $target and $pid, come from the session.
 //
 // If the program does not use an argument, an error is reported at the end of the

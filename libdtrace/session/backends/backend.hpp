@@ -74,9 +74,9 @@ public:
     // Returns the id that this process writes into the lock of a shard while it drains
     // or cleans the shard.
     virtual std::uint32_t owner() const = 0;
-    // Returns a name for the data that targets share through the D program, for example
-    // "the variable n". All targets must then belong to one trust domain. Returns "" if
-    // they share nothing.
+    // Returns "" if targets share no data through the D program. Otherwise returns a
+    // name for this data, for example "the variable n", and all targets must belong to
+    // one trust domain.
     virtual const std::string& shared_between_targets() const = 0;
     // Called when a probe has been enabled, or has been renamed for another process.
     virtual void bind(std::uint32_t) {}

@@ -21,9 +21,9 @@ class KernelUnwind {
 public:
     explicit KernelUnwind(KernelDevice& device) : device_(device) {}
 
-    // Passes the mappings of a process to the kernel module, which then unwinds the
-    // process's stacks with tables. If this fails, prints a debug message, and the
-    // module unwinds the stacks with frame pointers.
+    // Passes the mappings of a process to the kernel module. The module uses them to
+    // unwind the process's stacks with tables. If this fails, prints a debug message,
+    // and the module unwinds the stacks with frame pointers.
     void pass_maps(pid_t pid);
     // Passes the mappings that the module has requested. Stops when a time limit is
     // reached; the next call then continues. now_ns is monotonic time.

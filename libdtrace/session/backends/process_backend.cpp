@@ -222,7 +222,7 @@ void ProcessBackend::touch(ArenaMemory& arena)
                     header->counters.used);
 }
 
-// Copies the D program's scalar global variables from the first arena to the others.
+// Copies the D program's scalar global variables from the first arena to all others.
 // Only clauses of the consumer write them there (shared_variables.hpp).
 void ProcessBackend::copy_variables()
 {

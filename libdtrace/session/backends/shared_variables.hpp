@@ -2,7 +2,7 @@
 // Finds the data of D programs that require all targets to share memory.
 //
 // Each trust domain has its own arena, and therefore its own copies of global variables.
-// The consumer copies scalar variables from its own arena to all others after each of
+// The consumer copies scalar variables from its own arena to other arenas after each of
 // its clauses (BEGIN, tick). Other uses would give different results with one arena and
 // with several:
 //   - a clause that fires in targets writes the variable

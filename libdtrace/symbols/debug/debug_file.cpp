@@ -2,7 +2,7 @@
 // Finds candidates for a debug file by name and verifies them by content.
 //
 // .gnu_debuglink is "name NUL padding crc32". A name that contains a slash, such as
-// ../../etc/shadow, is refused. The CRC covers the complete debug file.
+// ../../etc/shadow, is refused. The CRC covers the entire debug file.
 #include "libdtrace/symbols/debug/debug_file.hpp"
 
 #include "base/regular_file.hpp"

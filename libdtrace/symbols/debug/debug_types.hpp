@@ -3,7 +3,9 @@
 // functions. DwarfTypes implements it for a file's DWARF, BtfTypes for the kernel's
 // BTF.
 //
-//   (kind, name) ── find() ──> DebugRef ── type() ──> DebugType, which refers to others by DebugRef
+//   (kind, name) ── find() ──> DebugRef ── type() ──> DebugType
+//
+// A DebugType refers to other types by DebugRef.
 //
 // An entry is read only when requested, without the types that it refers to.
 //

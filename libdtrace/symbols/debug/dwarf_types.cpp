@@ -210,7 +210,7 @@ std::vector<std::string> DwarfTypes::take_cuts()
     if (std::exchange(state.list_left_out, false))
         cuts.push_back("the debug data has a type or function with " +
                        more_than(max_debug_members) +
-                       "members or parameters: the others are omitted");
+                       "members or parameters: the rest are omitted");
     if (state.walks_left == 0 && !std::exchange(state.walks_end_reported, true))
         cuts.push_back("the debug data refers to more entries than its size allows, so "
                        "it is corrupt: the remaining names are omitted");

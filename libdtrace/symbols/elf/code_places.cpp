@@ -138,8 +138,8 @@ private:
             out_.labels.push_back(symbol.st_value);
     }
 
-    // Merges the functions from .eh_frame and from symbols. Both are in the order of
-    // addresses.
+    // Merges the list of functions from .eh_frame with the list from symbols. Both
+    // lists are sorted by address.
     void add_functions(const ElfSections& file)
     {
         std::vector<std::uint64_t> framed;

@@ -85,7 +85,7 @@ public:
     ElfKind kind() const;
     std::uint64_t entry() const;
     const std::string& interpreter() const;       // PT_INTERP; empty if there is none
-    std::span<const ElfSegment> segments() const; // PT_LOAD, in the order of addresses
+    std::span<const ElfSegment> segments() const; // PT_LOAD, sorted by address
     bool has_symtab() const;                      // false if the file is stripped
 
     // Returns the functions from all sources, loaded at the first call. Sources that
@@ -101,7 +101,7 @@ public:
 
     // Returns the DWARF of the file or of its debug file, opened at the first call.
     // Errors: not_found if neither has DWARF; otherwise as in DwarfTypes::open(). The
-    // result is valid as long as the image exists.
+    // result is valid while the image exists.
     Result<DebugTypes*> debug_types();
 
     // Returns function ranges from .eh_frame, including functions without symbols. The
@@ -111,7 +111,7 @@ public:
 
     // Returns the bytes at the link-time addresses [at, at + n_bytes): text, or
     // read-only data such as jump tables. Bytes of a segment that the file does not
-    // contain are zero. The span is valid as long as the image exists. Returns the
+    // contain are zero. The span is valid while the image exists. Returns the
     // error invalid if the range is not inside one segment.
     Result<std::span<const std::byte>> bytes(std::uint64_t at, std::uint64_t n_bytes);
     // Copies the bytes at the link-time address `at` from the file into the caller's

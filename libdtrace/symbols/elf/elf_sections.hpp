@@ -3,7 +3,7 @@
 // through libelf.
 //
 // libelf does not map the file (ELF_C_READ). It reads section data with pread() into
-// memory that the Elf handle owns. Spans from data() are valid as long as this object
+// memory that the Elf handle owns. Spans from data() are valid while this object
 // exists.
 #pragma once
 

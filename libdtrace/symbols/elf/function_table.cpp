@@ -39,7 +39,7 @@ bool preferred(const FunctionName& a, const FunctionName& b)
     return ka != kb ? ka < kb : a.text < b.text;
 }
 
-// A small key that is sorted instead of the complete symbol. This is twice as fast for
+// A small key that is sorted instead of the entire symbol. This is twice as fast for
 // 100,000 symbols.
 struct Key {
     std::uint64_t addr;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The functions of one ELF image, in the order of addresses, each with all of its
-// names.
+// The functions of one ELF image, sorted by address, each with all of its names.
 //
 // A function is an address range. Names with the same start address are aliases of one
 // function. The preferred name is shown (probefunc, stacks). The criteria are, in this
@@ -88,8 +87,8 @@ public:
     // an old version, then a global symbol. find_all() returns all functions.
     const Function* find(std::string_view name) const;
     std::vector<const Function*> find_all(std::string_view name) const;
-    // Returns the functions that a glob or a plain name matches, in the order of
-    // addresses. Each alias of a function is compared in three forms: mangled,
+    // Returns the functions that a glob or a plain name matches, sorted by
+    // address. Each alias of a function is compared in three forms: mangled,
     // demangled, and demangled without parameters.
     std::vector<const Function*> match(std::string_view glob) const;
     // Returns at most `limit` names that the user may have meant, the nearest first.

@@ -68,9 +68,9 @@ public:
     // symbols.
     bool is_module(std::string_view name);
     std::vector<std::string_view> modules(); // loaded modules, the kernel proper first
-    // Visits all symbols in the order of their addresses.
+    // Visits all symbols in ascending order of address.
     template <class F> void each(F visit);
-    // Visits the symbols with this name in the order of their addresses.
+    // Visits the symbols with this name in ascending order of address.
     template <class F> void each_named(std::string_view name, F visit);
     // Makes the next lookup read the files again.
     void refresh();
@@ -133,7 +133,7 @@ private:
     std::map<std::string, std::uint16_t, std::less<>> module_numbers_;
     std::vector<Entry> entries_; // sorted by address
     std::vector<Range> ranges_;  // sorted by address
-    // The numbers of the entries in the order of their names' buckets, and where each
+    // The numbers of the entries, sorted by the buckets of their names, and where each
     // bucket begins. A bucket has about three entries. A map would take several times
     // as long to build.
     std::vector<std::uint32_t> by_name_, buckets_;

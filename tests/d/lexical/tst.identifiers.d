@@ -1,5 +1,5 @@
 /*
- * Names are made of letters, digits and underscores, and case matters.
+ * Names consist of letters, digits and underscores, and case matters.
  * @flags: -q
  */
 BEGIN

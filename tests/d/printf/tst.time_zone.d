@@ -1,5 +1,5 @@
 /*
- * %Y honours TZ.
+ * %Y uses the time zone in TZ.
  * @env: TZ=EST5
  * @flags: -q
  */

@@ -1,5 +1,5 @@
 /*
- * A program that is as stable as -x amin requires runs.
+ * A program runs if it has the stability that -x amin requires.
  * @flags: -q -x amin=evolving/EVOLVING/Common
  */
 BEGIN { printf("%x\n", htons(1)); exit(0); }

@@ -1,2 +1,2 @@
-/* A call of a function that D does not have is refused. */
+/* A call to a function that D does not have is refused. */
 BEGIN { x = strlenn("a"); }

@@ -1,5 +1,5 @@
 /*
- * A complete translation is a value; members that the translator leaves out are 0.
+ * An entire translation is a value; members that the translator leaves out are 0.
  * @flags: -q
  */
 struct raw { int a; char b; };

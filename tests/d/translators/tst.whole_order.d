@@ -1,5 +1,5 @@
 /*
- * The members of a complete translation are evaluated in order. In a union, the last member
+ * The members of an entire translation are evaluated in order. In a union, the last member
  * remains. The input has the type that the translator declares.
  * @flags: -q
  */

@@ -1,2 +1,2 @@
-/* The error for a variable that needs the kernel module names the variable. */
+/* If a variable needs the kernel module, the error message contains its name. */
 BEGIN { trace(curthread); }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Contains a kernel function to trace, and measures how long calls of this
+ * Contains a kernel function to trace, and measures how long calls to this
  * function take. Parameters in /sys/module/traced/parameters:
  *
- *   calls   writing N makes N calls of traced_function() with interrupts off
+ *   calls   writing N makes N calls to traced_function() with interrupts off
  *   ticks   the number of time stamp counter ticks that the last write to `calls`
  *           or `loop` took; on a virtual machine that counts instructions
  *           (tests/vm/run --count-instructions), one tick is one instruction

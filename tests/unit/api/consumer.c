@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A consumer as an external program would write it: C11, with only <dtrace.h> and the
- * library. It runs a complete session and compares everything that the library reports
+ * library. It runs an entire session and compares everything that the library reports
  * with the expected values. It exits with status 1 if there is a difference.
  */
 #include <dtrace.h>

@@ -392,8 +392,8 @@ TEST(Hostile, JsonOfManyMembersTakesLinearTime)
         EXPECT_FALSE(s.drain().empty());
         return cpu_ns() - began;
     };
-    // If each member were compared with all others, sixteen times as many members would
-    // take 256 times as long.
+    // If each member were compared with all other members, sixteen times as many
+    // members would take 256 times as long.
     EXPECT_LT(time_of(64'000), 64 * time_of(4'000));
 }
 

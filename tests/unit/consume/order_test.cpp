@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests that the consumer prints records in the order of their times, although it reads
+// Tests that the consumer prints records in chronological order, although it reads
 // the shards one after the other, and although shards may stay locked.
 #include "session.hpp"
 
@@ -82,7 +82,7 @@ TEST(Order, ShardsThatAreLockedInTurnsHoldTheOthersBackForFiveRounds)
         s.shard(1)->lock = round % 6 < 3 ? 1 : 0;
         s.shard(2)->lock = round % 6 < 3 ? 0 : 1;
         text += s.drain(DrainKind::Round);
-        if (round >= 6) { // shard 0's record of five rounds ago must be printed
+        if (round >= 6) { // shard 0's record from five rounds ago must be printed
             EXPECT_NE((" " + text).find(" " + std::to_string(round - 5) + " "),
                       std::string::npos)
                 << round << ": " << text;

@@ -281,7 +281,7 @@ TEST(Speculation, CleaningWaitsOnlyAFewTimesForShardsThatStayInUse)
 }
 
 // A target can fill the buffer of each speculation in each shard, and end all
-// speculations. Even then, one call of dt_clean() moves only a limited number of bytes.
+// speculations. Even then, one call to dt_clean() moves only a limited number of bytes.
 TEST(Speculation, CleaningMovesALimitedNumberOfBytes)
 {
     DofBuilder dof;
@@ -403,7 +403,7 @@ TEST(DynamicVariable, ExhaustionIsCountedAndFreeingMakesRoom)
 }
 
 // The first store must prepare only the part of the space that it uses. If it prepared
-// the complete space, it would take 60 ms with dynvarsize=1g.
+// the entire space, it would take 60 ms with dynvarsize=1g.
 TEST(DynamicVariable, AStoreTouchesFewPagesOfALargeSpace)
 {
     Session s;

@@ -203,7 +203,7 @@ void native_run(NativeState& state, std::array<std::uint64_t, 2> pads)
     ft_block.rip = state.regs.rip;
     ft_block.vectors = state.vectors.data();
     ft_block.vector_mask = vectors;
-    // The first word is XSTATE_BV. The others, XCOMP_BV and reserved words, are 0.
+    // The first word is XSTATE_BV. The other words, XCOMP_BV and reserved ones, are 0.
     std::uint64_t header[8] = {vectors};
     std::memcpy(state.vectors.data() + 512, header, sizeof header);
     state.signal = 0;

@@ -163,7 +163,7 @@ TEST_F(OwnExtents, ThePidProviderGivesThemToTheSitesThatAreAskedFor)
     EXPECT_EQ(probes.probe(others[0])->sites.at(0).end, TargetAddr{});
 }
 
-// Tests that decoding complete functions gives the same results as the sweep over the
+// Tests that decoding entire functions gives the same results as the sweep over the
 // module's text.
 class ExtentsOfRealBinaries : public testing::TestWithParam<const char*> {
 protected:

@@ -106,7 +106,7 @@ TEST(Libraries, ThatAreUnloadedReportTheProbesThatWereRemovedWithThem)
             auto functions = functions_of(pid, "/plugin.so");
             // Plant the probe at every second load.
             if (functions.count("plugin_work") != 0 && ++n_loads % 2 == 1) {
-                // plugin_work has no branches, so its extent is the complete function.
+                // plugin_work has no branches, so its extent is the entire function.
                 const Function& work = functions["plugin_work"];
                 sites[0].at = sites[0].first = work.at;
                 sites[0].end = work.at + work.bytes;

@@ -78,7 +78,7 @@ TEST(Tasks, ExecFromAThreadRemovesAllProbesAndIsReported)
     EXPECT_EQ(n_execs, 5u);
 }
 
-// The agent keeps its data about the memory of the first program as long as it has data
+// The agent keeps its data about the memory of the first program while it has data
 // about the children of that program. When the agent deletes the data about the first
 // program, the probes of the second program must stay.
 TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests frame rules, which are made from the call frame information of real programs. A
-// walk with the rules must find the same frames as libunwind.
+// Tests frame rules, which are built from the call frame information of real programs.
+// A walk with the rules must find the same frames as libunwind.
 #include "session.hpp"
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"

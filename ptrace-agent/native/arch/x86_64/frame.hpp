@@ -22,7 +22,7 @@ struct Frame {
     Assembler code;
     RegisterPool registers;
     Label leave;        // the exit when the clause is done or its predicate is false
-    Label bail;         // the exit to the engine, which then runs the clause
+    Label bail;         // the exit to the engine, which runs the clause
     std::string failed; // why the clause cannot be compiled
 
     void fail(const char* why)

@@ -6,7 +6,7 @@
 //   moved    another register, a part of one, or a constant: read each time it is used
 //   ahead    memory, and values that need arithmetic: read once into a slot on the
 //            stack, before any action runs. If such a read is not possible, the engine
-//            can therefore still execute the complete clause instead.
+//            can therefore still execute the entire clause instead.
 //
 // Memory is read only where it is expected to be readable: near the stack pointer, at
 // an address that the program's file contains, in the thread's own area (%fs or %gs),

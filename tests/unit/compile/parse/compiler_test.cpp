@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the complete compiler: a program that fails to compile declares nothing, and
+// Tests the entire compiler: a program that fails to compile declares nothing, and
 // malicious input does no harm.
 #include "tests/unit/compile/parse/support.hpp"
 #include "tests/unit/n_cases.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests the types of a target that has invalid debug data. The resulting types must be
-// usable like any others.
+// usable like any other types.
 #include "libdtrace/compile/check/argument_places.hpp"
 #include "libdtrace/compile/types/target_types.hpp"
 #include "libdtrace/symbols/debug/dwarf_types.hpp"

@@ -44,8 +44,8 @@ TEST(FunctionTable, FindsAFunctionByEachOfItsNames)
 }
 
 // Tests different numbers of symbols. Their addresses have 12 to 64 bits, so some
-// tables have many symbols at the same address and others are spread over the address
-// space.
+// tables have many symbols at the same address, and in other tables the symbols are
+// spread over the address space.
 TEST(FunctionTable, OrdersByAddressWhateverComesInWhateverOrder)
 {
     for (unsigned bits : {12u, 24u, 40u, 64u}) {
