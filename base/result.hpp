@@ -6,7 +6,7 @@
 //   if (!text)
 //       return text.error().during("read text of " + std::to_string(pid));
 //
-// Callers and tests branch on the Code. The text is for people. Each layer calls
+// Callers and tests branch on the Code. The text is for human readers. Each layer calls
 // during() to prefix the text with the name of the operation that failed.
 #pragma once
 

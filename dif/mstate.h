@@ -403,8 +403,8 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 
 /*
  * Reserves space for a record in the active principal buffer. If there is no
- * space, counts a drop and returns null. With bufpolicy=fill, only a record of
- * END counts a drop. Any other record marks the session as filled instead.
+ * space, counts a drop and returns null. With bufpolicy=fill, counts a drop only
+ * for a record of END. For any other record, marks the session as filled instead.
  */
 dt_u8 *dt_reserve(struct dt_mstate *m, dt_u32 bytes);
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Computes the legal values of a jump's displacement.
 //
-//   d = trampoline - (jump + 5)     four bytes d0 d1 d2 d3
+//   d = trampoline - (jump + 5)     d0 to d3 are its bytes, d3 is the most significant
 //
 // If an instruction starts k + 1 bytes after the jump's first byte, byte k of d must be
 // a trap byte (patch.hpp). Some bytes of d have fixed values:
@@ -13,11 +13,11 @@
 //     destinations are chosen in the order of the jumps, so the earlier displacements
 //     are known.
 //
-// next_legal() finds legal values byte by byte, from the highest byte on, so that a
-// search skips entire ranges without a legal value. If d0 must be a trap byte, the
-// legal addresses are 12 bytes apart on average. If d1 must be a trap byte, the legal
-// addresses form ranges of 256 bytes. If d2 must be a trap byte, they form ranges of
-// 64 KiB. d3 determines how far away the area must be. reach_of() returns the possible
+// next_legal() finds legal values byte by byte, beginning with d3, so that a search
+// skips entire ranges without a legal value. If d0 must be a trap byte, the legal
+// addresses are 12 bytes apart on average. If d1 must be a trap byte, the legal
+// addresses form ranges of 256 bytes. If d2 must be a trap byte, they form ranges of 64
+// KiB. d3 determines how far away the area must be. reach_of() returns the possible
 // distances, and the caller maps the area.
 #pragma once
 
@@ -87,8 +87,8 @@ Constraint constraint_of(const Window& window);
 // pair or chain. so_far contains the addresses of the trampoline and of the stubs that
 // were already placed.
 Constraint constraint_of_stub(const Window& window, const Placement& so_far);
-// Returns whether a prefix or opcode of a later jump is the highest byte of the k-th
-// jump's displacement.
+// Returns whether the most significant byte of the k-th jump's displacement is also a
+// prefix or the opcode of a later jump.
 bool is_highest_given(const Window& window, std::size_t k);
 
 } // namespace dt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds how many of the bytes around an instruction may be moved.
+// Finds which bytes around an instruction may be moved.
 //
 //   text ──sweep()──▶ targets of jumps, branches, calls   ─┐
 //                     addresses in code (lea, $imm)        ├─▶ ExtentMap ──▶ [first, end)
@@ -29,9 +29,9 @@
 // instruction starts at that address.
 //
 // If an indirect jump uses a table that is not found in this way, its function is
-// doubtful, which means that each of its instructions may be a target. The instructions
-// in the first 16 bytes are excepted, because they run before the code that computes
-// the jump's destination. In such a function, only the entry has an extent of several
+// doubtful. This means that each of its instructions may be a target, except the
+// instructions in the first 16 bytes, which run before the code that computes the
+// jump's destination. In a doubtful function, only the entry has an extent of several
 // instructions. Any other site has an extent of one instruction.
 //
 // Only bytes that are known to be code may be moved or patched (reached_code.hpp).
@@ -42,12 +42,12 @@
 //   - Padding after an instruction that never falls through, if all bytes up to the
 //     next known code are padding.
 //   - The remaining instructions of a function that jumps through registers or memory,
-//     and those after a hlt. In both cases the function must have a size or an FDE, all
-//     of its bytes must decode, its branches must lead to instructions, and no known code
-//     may load from it.
+//     and the instructions after a hlt. In both cases the function must have a size or
+//     an FDE. All of its bytes must decode, its branches must lead to instructions, and
+//     no known code may load from it.
 //
-// An extent ends where the known code ends. A site where is_code() is false gets no
-// probe, except static probes.
+// An extent ends where the known code ends. A probe at a site where is_code() returns
+// false is refused, unless the probe is static.
 #pragma once
 
 #include "fasttrap/function.hpp"

@@ -19,7 +19,7 @@
 //   site          an instruction where a probe fires; also the number that its head passes
 //                 to the runtime
 //   extent        the bytes around a site that may be moved
-//   block         the text from one branch target to the next
+//   block         the code from one branch target to the next
 //   window        the instructions that a patch replaces
 //   trampoline    the code that runs instead of the window
 //   head, tail    the code before the copy of a site: the head calls the runtime, which
@@ -27,7 +27,8 @@
 //   stub          a jump of five bytes into the trampoline. It is the destination of a
 //                 jump whose displacement is partly fixed
 //   own bytes     the bytes that the first jump shares with no other code
-//   kept bytes    bytes after the window in which the displacement of a punned jump ends
+//   kept bytes    the bytes after a punned window that are also the last bytes of the
+//                 jump's displacement
 //   gap           padding between two blocks of a pair or chain
 //   reach         the addresses that a jump can reach, relative to the jump's end
 //   plain window  a window of five bytes or more with one jump; other windows are short
@@ -44,21 +45,23 @@
 //           at:    ret              e9          jmp T
 //           at+1:  mov %rax,%rdi    e9 ...      jmp S     S: jmp T+9, where the mov's copy is
 //
-//   chain   A pair with more jumps, each of which overlaps the next one. It is used if
-//           several short blocks follow each other. gcc -Os places short functions like
-//           this.
+//   chain   Like a pair, but with three to eight jumps, each of which overlaps the next
+//           one. It is used if several short blocks follow each other. gcc -Os places
+//           short functions like this.
 //
 //   punned  The last bytes of the jump's displacement belong to the instructions after
-//           the window and do not change. They are the kept bytes. So the jump can lead
-//           to only a few addresses. The stub is at one of them, and the trampoline may
-//           be anywhere. No other patch and no breakpoint may change the kept bytes.
-//           `original` and `text` of the patch contain them, with equal values.
+//           the window and do not change. They are the kept bytes. So the jump can
+//           reach only a few addresses. A stub is placed at one of them, and the
+//           trampoline may be anywhere. No other patch and no breakpoint may change the
+//           kept bytes. `original` and `text` of the patch contain them, with equal
+//           values.
 //
-// Some of these jumps would lead to addresses outside user space. In that case redundant
-// prefixes are put before the jump, so that a different byte becomes the highest byte of
-// the displacement. A first jump with four own bytes also gets a prefix, if that is
-// possible. Otherwise the highest byte of its displacement would be the opcode of the
-// second jump, which means a distance of 380 MB downwards.
+// Some of these jumps would lead to addresses outside user space. In that case
+// redundant prefixes are put before the jump, so that a different byte becomes the most
+// significant byte of the displacement. If the first jump of a pair has four own bytes,
+// it also gets a prefix, if that is possible. Without this prefix, the most significant
+// byte of its displacement would be the opcode of the second jump. The trampoline would
+// then have to be about 380 MB below the window.
 //
 // Invariants
 //   - While the jump exists, a trap byte (int3, or an opcode that is undefined or
@@ -108,9 +111,9 @@ struct PatchSite {
     std::uint8_t n_steady = 4;
     FurtherBlocks further{};
     // The end of the last branch in the function that leads back to the function's
-    // entry, or 0 if there is no such branch or if such branches should fire the probe.
-    // If it is not 0 and the window contains all of these branches, their copies skip
-    // the site's head.
+    // entry. It is 0 if there is no such branch, or if such branches should fire the
+    // probe. If the window contains all of these branches, their copies skip the site's
+    // head, so the probe does not fire.
     TargetAddr loop_end;
     // Bit k is set if a window with Window::way == k must not be tried again, because
     // the TrampolineSpace did not find space for it.
@@ -141,8 +144,8 @@ std::string_view text_of(PatchForm form);
 struct WindowInsn {
     Instruction insn;
     std::optional<std::uint32_t> site; // set if the instruction is a site
-    // Branches to this instruction from the bytes between it and loop_end skip the
-    // head. 0 if all branches fire the probe.
+    // Branches to this instruction skip the head if they end at or before loop_end. 0
+    // if all branches fire the probe.
     TargetAddr loop_end;
 };
 
@@ -211,11 +214,12 @@ using ReadText =
 // ends up in a window or in `refused`. Sites with the same address share one head, so
 // the caller must give them the same number (PatchSite::site).
 //
-// A window extends forward from its site over complete instructions. After a ret or
-// jump it also takes the padding (nops, int3) up to PatchSite::end. A caller that
-// permits this sets PatchSite::end to the start of the next function. A window that is
-// still too short also extends to instructions before the site. If this is not enough
-// either, the window becomes a pair, a chain or a punned jump.
+// A window extends forward from its site over complete instructions. If it ends with a
+// ret or jump, it may also include the padding after it (nops, int3), up to
+// PatchSite::end. A caller that permits this sets PatchSite::end to the start of the
+// next function. If the window is still too short, it also extends to instructions
+// before the site. If this is not enough either, it becomes a pair, a chain or a punned
+// jump.
 WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
                         const ReadText& read);
 
@@ -255,7 +259,7 @@ constexpr std::size_t stub_bytes = 5;
 //
 // An area is memory of the target that the caller mapped, or will map, for trampolines
 // or stubs. The first 16 bytes of an area for trampolines are reserved for the address
-// of dt_rt_enter. Heads jump through this address.
+// of dt_rt_enter. The jumps of the heads read this address.
 class TrampolineSpace {
 public:
     TrampolineSpace();
@@ -296,34 +300,36 @@ private:
     std::size_t recent_ = 0; // index in areas_ of the area that was used last
 };
 
-// A range of addresses, relative to the end of a jump. reach_of() returns the ranges
-// that may contain the trampoline, relative to window.origin(), nearest first. The
-// caller uses them to choose where to map an area. There are several ranges if one of
-// the two highest bytes of the jump's displacement is constrained. A punned window has
-// one range, perhaps of a single byte, in which its stub can start.
+// A range of addresses, relative to the end of a jump.
 struct Reach {
     std::int64_t from, to; // half-open: [from, to)
 };
+// Returns the ranges that may contain the window's trampoline, relative to
+// window.origin(), nearest first. The caller maps an area in one of them. There are
+// several ranges if one of the two most significant bytes of the first jump's
+// displacement is constrained. For a punned window, returns one range, in which the
+// stub must start. This range may be a single byte.
 std::vector<Reach> reach_of(const Window& window);
-// Returns the reach of the k-th jump of a pair or chain if the highest byte of that
-// jump's displacement is a byte of a later jump. Otherwise returns nothing.
+// Returns the reach of the k-th jump of a pair or chain if the most significant byte of
+// its displacement is also a prefix or the opcode of a later jump. Otherwise returns
+// nothing.
 std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
 // Returns the ranges of 16 MiB that the k-th jump (k > 0) of a pair or chain can reach,
-// nearest first. The reach is restricted if the highest byte of that jump's
-// displacement is a byte of a later jump, or must be a trap byte. Returns an empty
-// vector if the reach is not restricted.
+// nearest first. The reach is restricted if the most significant byte of the jump's
+// displacement is also a prefix or the opcode of a later jump, or must be a trap byte.
+// If the reach is not restricted, returns an empty vector.
 std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
 // Returns ranges of addresses relative to begin, nearest first. A jump from any window
-// in [begin, end) to such an address has a trap byte as the highest byte of its
-// displacement. So one area at such an address is enough for an entire module. An area
-// of 4 MiB is enough even for windows whose displacement must also have a trap byte as
-// its second highest byte. A page of the area uses no memory until it is written to.
+// in [begin, end) to such an address has a trap byte as the most significant byte of
+// its displacement. So one area at such an address is enough for all these windows.
+// Some windows also need a trap byte as the second most significant byte. For them too,
+// an area of 4 MiB is enough. A page of the area uses no memory until it is written to.
 //
-// Displacements that have the same highest byte span 16 MiB. At most two consecutive
-// values are trap bytes, which span 32 MiB. Each range is shorter than that by at least
-// the length of the text. Returns an empty vector if no range remains. Then the caller
-// must divide the text.
+// Displacements with the same most significant byte span 16 MiB. At most two
+// consecutive byte values are trap bytes, so a range spans at most 32 MiB, minus the
+// length of the text. If no range remains, returns an empty vector, and the caller must
+// divide the text.
 std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end);
 
 // Returns a mask in which bit k is set if byte k of the first jump's displacement must

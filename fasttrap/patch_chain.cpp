@@ -106,7 +106,8 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
             return std::nullopt;
         // If this block has four bytes, the displacement of its jump ends in the first
         // byte of the next block. Leave space for a prefix there. Without a prefix, the
-        // highest byte of the displacement would be the opcode of the next jump.
+        // most significant byte of the displacement would be the opcode of the next
+        // jump.
         bool for_prefix = chain.end - chain.starts.back() + 1 == x86_64.jump_bytes;
         run.forward(chain.end, *limit, {}, for_prefix ? 1 : 0);
         if (run.insns.empty())

@@ -6,8 +6,8 @@
 //   at+3:  ret             ...                          of xor and mov
 //   at+4:  mov %rdi,%rax   e9 ...    jmp S2
 //
-// A chain has one jump for each block. Only the last block has enough bytes for a jump.
-// All other blocks are shorter than a jump.
+// T is the trampoline. A chain has one jump for each block. Every block except the last
+// is shorter than a jump, so its jump overlaps the next jump.
 #pragma once
 
 #include "fasttrap/patch_run.hpp"
@@ -28,30 +28,30 @@ struct Chain {
     std::optional<Window> window(const Arch& arch, const ReadText& read) const;
 };
 
-// Creates a chain. `first` contains the instructions of the first block, whose padding
-// ends at `end`. Returns nothing if a chain is not possible, for example because no
-// later block has enough bytes for a jump.
+// Creates a chain. `first` contains the instructions of the first block. `end` is the
+// end of this block, including its padding. Returns nothing if a chain is not possible,
+// for example because no later block has enough bytes for a jump.
 std::optional<Chain> chain_from(Run& run, const PatchSite& site,
                                 std::vector<WindowInsn> first, TargetAddr end);
 
-// Returns whether n prefixes may precede the jump that replaces the block at `at`.
-// Returns false if an instruction begins at one of the n bytes after `at`. If the
-// program jumped to that instruction, it would execute a prefix or the opcode of the
-// jump, and would not trap.
+// Returns whether n prefixes may precede the jump that replaces the block at `at`. They
+// may not if an instruction begins at one of the n bytes after `at`. These bytes would
+// be prefixes or the opcode of the jump, so a branch to that instruction would not
+// trap.
 bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 
-// Returns whether the jumps can lead to user-space addresses. At least one possible
-// displacement of the first jump must lead to user space. A later jump is checked only
-// if the highest byte of its displacement is fixed. All its possible displacements must
-// lead to user space.
+// Returns whether all jumps can lead to user space. For the first jump, one possible
+// displacement that leads to user space is enough. A later jump is checked only if the
+// most significant byte of its displacement is a prefix or the opcode of a jump after
+// it. All possible displacements of such a jump must lead to user space.
 bool is_reachable(const Window& window);
 
-// Says which jumps of a chain lead far away. A jump leads far away if the highest byte
-// of its displacement is a byte of a later jump. That byte then decides which range of
-// 16 MiB the jump can reach.
+// Says which jumps of a chain lead far away. A jump leads far away if the most
+// significant byte of its displacement is also a prefix or the opcode of a later jump.
+// This byte then has a fixed value, so the jump can reach only one range of 16 MiB.
 enum class ChainReach : std::uint8_t {
     open, // no jump leads far away
-    far,  // only the first jump leads far away
+    far,  // the first jump leads far away, and no other jump does
     any,  // any jump may lead far away; the stub of such a jump needs a separate area
 };
 // Chooses prefixes for the window's jumps so that the jumps have this reach and

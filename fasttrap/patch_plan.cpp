@@ -79,8 +79,9 @@ private:
         return reach_back(site, head);
     }
 
-    // Extends run_ to the end of the last branch back to the site. Returns false if there
-    // is no such branch, if the loop is too long, or if part of it must not move.
+    // Extends run_ to the end of the last branch that leads back to the site. Returns
+    // false if there is no such branch, if the loop is too long, or if part of it must
+    // not move.
     bool reach_loop_end(const PatchSite& site, TargetAddr head)
     {
         if (site.loop_end <= head || site.loop_end > site.end)
@@ -97,8 +98,8 @@ private:
         return false;
     }
 
-    // Adds a window that contains the instructions of run_. The instruction at `head`
-    // becomes the site.
+    // Adds a window that contains the instructions of run_, and marks the instruction
+    // at `head` as the site.
     void open(TargetAddr head, std::uint32_t site)
     {
         Window window;
@@ -111,9 +112,9 @@ private:
         plan_.windows.push_back(std::move(window));
     }
 
-    // Removes the last window if one of its branches leads into the window. Extents
-    // exclude such branches, but the caller may not know every branch. Returns the
-    // reason if it removes the window, otherwise an empty string.
+    // Removes the window that was just added if one of its branches leads into the
+    // window itself. Extents exclude such branches, but the caller may not know every
+    // branch. Returns the reason if it removes the window, otherwise an empty string.
     std::string_view into_itself()
     {
         if (!leads_into_itself(plan_.windows.back()))
@@ -175,9 +176,9 @@ private:
             static_cast<std::uint8_t>(std::min<std::size_t>(run_.padding, missing));
     }
 
-    // Makes a window of run_, which extends backwards. If it overlaps the last window,
-    // extends that window instead. Returns the reason if that fails, otherwise an empty
-    // string.
+    // Makes a window of run_, which now begins before the site. If run_ overlaps the
+    // last window, extends that window instead. Returns the reason if that fails,
+    // otherwise an empty string.
     std::string_view join(const PatchSite& site, TargetAddr head)
     {
         Window* before = last();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A run of consecutive instructions that may be moved. Windows consist of runs.
+// A run of consecutive instructions that may be moved. A window consists of one or more
+// runs.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -13,8 +14,9 @@ struct Run {
     Run(const Arch& arch, const ReadText& read) : arch_(arch), read_(read) {}
 
     std::vector<WindowInsn> insns;
-    // Number of bytes of padding after the last instruction. Padding is counted only if
-    // that instruction never falls through, because then the padding does not run.
+    // Number of bytes of padding after the last instruction. Padding counts only if
+    // that instruction never falls through, because only then is the padding never
+    // executed.
     std::uint8_t padding = 0;
     std::array<std::byte, max_insn_bytes> padding_text{};
     std::string_view reason; // why the run is not longer
@@ -23,11 +25,16 @@ struct Run {
         return (insns.empty() ? start : insns.back().insn.next()) + padding;
     }
 
-    // Collects instructions from `start` on. Stops when they are at least n_more bytes
-    // longer than a jump, at `end`, at an instruction that must not move, or after an
-    // instruction that must be the last one of a window. Skips an endbr64 at `site`.
-    // Returns the address of the first instruction after a skipped endbr64, otherwise
-    // `start`.
+    // Collects instructions from `start` on, but skips an endbr64 at `site`. Stops at
+    // the first of these points:
+    //
+    //   - when the instructions are at least n_more bytes longer than a jump
+    //   - at `end`
+    //   - before an instruction that must not move
+    //   - after an instruction that must be the last one of a window
+    //
+    // Returns the start of the first instruction after a skipped endbr64. If no endbr64
+    // was skipped, returns `start`.
     TargetAddr forward(TargetAddr start, TargetAddr end, TargetAddr site,
                        std::size_t n_more = 0);
     void append_to(Window& window) const;

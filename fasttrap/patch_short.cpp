@@ -30,19 +30,19 @@ bool is_avoided(const PatchSite& site, std::uint8_t way)
     return (site.avoid >> way & 1U) != 0;
 }
 
-// Returns the end of the window's kept bytes. These unchanged bytes follow a punned
-// window and are the last bytes of its jump's displacement. A window without a punned
-// jump has no kept bytes.
+// Returns the end of the window, including its kept bytes. Only a punned window has
+// kept bytes.
 TargetAddr last_byte_of(const Window& window)
 {
     return window.end() + window.n_kept;
 }
 
 // Chooses the prefixes of a pair whose first jump has four own bytes. Without a prefix,
-// the opcode of the second jump is the highest byte of the first displacement, so the
-// first jump leads to an address about 380 MB below. One or two prefixes before the
-// first jump avoid this. If no prefix may be there, puts one before the second jump,
-// but only if the first jump cannot lead to user space otherwise.
+// the opcode of the second jump is the most significant byte of the first jump's
+// displacement, so the first jump leads to an address about 380 MB below. One or two
+// prefixes before the first jump avoid this. If a prefix is not permitted there, the
+// second jump gets a prefix, but only if the first jump could not lead to user space
+// otherwise.
 void lead_elsewhere(Window& window)
 {
     if (may_prefix(window, window.at(), 1)) {
@@ -183,9 +183,10 @@ bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
     return true;
 }
 
-// Completes a pair whose second run overlaps a plain window. The second run then ends
-// where the plain window begins, and the pair takes over the instructions of the plain
-// window. Returns false if that is not possible.
+// Completes a pair whose second jump would overlap a plain window that begins after
+// this jump. The pair takes the instructions of second_ up to the start of the plain
+// window, and then all instructions of the plain window. Returns false if that is not
+// possible.
 bool ShortWindows::behind_first(Window& window, TargetAddr limit)
 {
     const Window& other = *around(window.insns.back().insn.at).behind;
@@ -202,8 +203,8 @@ bool ShortWindows::behind_first(Window& window, TargetAddr limit)
 }
 
 // Makes a chain. Its first jump is at `head` or before it. Each later block gets a
-// jump, up to the first block that is long enough for a complete jump. The chain takes
-// over all windows that it overlaps. Returns false if that is not possible.
+// jump, up to the first block that is long enough for a complete jump. The chain
+// absorbs all windows that it overlaps. Returns false if that is not possible.
 bool ShortWindows::chain(const PatchSite& site, TargetAddr head, ChainReach reach)
 {
     if (is_avoided(site, way_of_chain(reach)))
@@ -230,6 +231,8 @@ bool ShortWindows::chain(const PatchSite& site, TargetAddr head, ChainReach reac
     }
 }
 
+// Adds the instructions and sites of all windows that the chain overlaps to the chain.
+// `taken` receives these windows. Returns false if that is not possible.
 bool ShortWindows::absorb(Chain& chain, std::vector<Window*>& taken)
 {
     TargetAddr start = chain.starts.front();
@@ -323,8 +326,9 @@ bool ShortWindows::pun(const PatchSite& site, TargetAddr head)
     }
 }
 
-// Determines the kept bytes of a punned window, which are the bytes after the window in
-// which the jump's displacement ends. Returns false if some of them may change.
+// Determines the kept bytes of a punned window. These are the bytes after the window
+// that also belong to the jump's displacement. Returns false if some of them may
+// change.
 bool ShortWindows::keep_behind(const PatchSite& site, Window& window)
 {
     TargetAddr end = window.end();

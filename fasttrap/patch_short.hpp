@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Forms short windows: pairs, chains and punned jumps.
 //
-// Short windows are formed after all plain windows of a batch:
+// A site gets a short window if it cannot get a plain one. Short windows are formed
+// after all plain windows of a batch, so a new short window may overlap windows that
+// exist already. It can absorb such a window: it takes over the instructions and sites
+// of the window, and replaces it.
 //
-//   - A pair takes over the plain window that follows its first block. If no plain
-//     window follows, the pair itself collects the instructions that its second jump
-//     replaces.
-//   - A chain takes over all windows that it overlaps, of any form.
-//   - A punned jump keeps only bytes that no window changes and that contain no site. A
-//     site could become a breakpoint, which changes its first byte.
+//   - A pair absorbs the plain window that its second jump would overlap.
+//   - A chain absorbs all windows that it overlaps, of any form.
+//   - A punned jump absorbs no window. Its kept bytes must not be part of another
+//     window. They must not contain a site either, because the site could become a
+//     breakpoint, which changes its first byte.
 #pragma once
 
 #include "fasttrap/patch_chain.hpp"
@@ -24,8 +26,9 @@ public:
     // arguments.
     ShortWindows(const Arch& arch, const ReadText& read,
                  std::span<const PatchSite> sites, std::vector<Window> plain);
-    // Makes a short window for a site. `reason` says why the site has no plain window.
-    // Returns an empty string on success, otherwise the reason.
+    // Adds a site to the window that contains it, or makes a short window for it.
+    // `reason` says why the site has no plain window. Returns an empty string on
+    // success, otherwise the reason for the failure.
     std::string_view place(const PatchSite& site, std::string_view reason);
     std::vector<Window> take();
 
@@ -53,7 +56,7 @@ private:
     const ReadText& read_;
     std::span<const PatchSite> sites_;
     std::vector<Window> plain_;
-    // True for each window in plain_ that has become part of a short window.
+    // True for each window in plain_ that a short window has absorbed.
     std::vector<bool> merged_;
     std::map<TargetAddr, Window> short_;
     Run run_, second_;

@@ -6,19 +6,19 @@
 //        branches of known code ────────────▲
 //
 // Known code is what the flow of control reaches, instruction by instruction. Calls are
-// assumed to return. Padding after an instruction such as ret or jmp is known if it
-// fills the entire gap up to other known code. Until this is decided, the padding is
-// in `gaps`. If known code computes an address inside the gap but no known code leads to
-// that address, the gap is not padding.
+// assumed to return. The padding after an instruction such as ret or jmp becomes known
+// code if it fills the entire gap up to other known code. `gaps` contains the padding
+// for which this is not decided yet. A gap is not padding if known code computes an
+// address in the gap (lea) but never leads to that address.
 //
-// Bytes that known code reads or writes at an address in the instruction are data, even
-// if the flow of control reaches them. There are two exceptions:
+// If an instruction of known code contains the address of bytes that it reads or
+// writes, these bytes are data, even if the flow of control reaches them. There are two
+// exceptions:
 //
 //   - The start of a function is code.
-//   - An instruction may load an 8-byte constant that is part of another instruction,
-//     or a word of data may point to such a constant, because V8 stores equal constants
-//     only once. Then only the constant is data, and the instructions around it are
-//     code.
+//   - V8 stores equal constants only once. So an instruction or a word of data may
+//     refer to an 8-byte constant that is part of another instruction. Then only the
+//     constant is data. The instructions around it are code.
 #pragma once
 
 #include "fasttrap/address_set.hpp"
@@ -68,8 +68,8 @@ struct ReachedCode {
     //     lead to, because the padding may be a table. `named` must be sorted.
     //
     // If the constant of an instruction is data, adds the start and the end of this
-    // instruction to targets, so that no window moves or overwrites it. pointers are
-    // words of data that point into the text.
+    // instruction to `targets`, so that no window moves or overwrites it. `pointers`
+    // are words of data that point into the text.
     void remove_data(const Arch& arch, const TextAt& text,
                      std::span<const TargetAddr> pointers, AddressSet& instructions,
                      const AddressSet& functions, AddressSet& targets);
@@ -87,8 +87,9 @@ private:
     void remove_named_padding(const AddressSet& functions);
 };
 
-// A function that is called for each instruction that was not yet in `instructions`,
-// for example because the sweep started to decode inside an instruction.
+// Called for each reached instruction that was not in `instructions`. An instruction
+// may be missing there because, for example, the sweep started to decode inside another
+// one.
 using FoundInstruction = std::function<void(const Glance& seen, TargetAddr here)>;
 
 // Follows the flow of control from the members of code.entered in `range`, and adds

@@ -7,9 +7,14 @@
 // neither d1 nor d2 is constrained, a search continues where the last one ended. For
 // other windows this would scatter the trampolines over many pages, and each page that
 // is written to uses memory of the target. So the searches for these windows look at
-// pages in this order: pages that are in use and not crowded, all pages that are not
-// crowded, all pages. If d1 but not d2 is constrained, a search begins in the range of
-// 64 KiB where the last search succeeded.
+// pages in this order:
+//
+//   1. pages that are in use and not crowded
+//   2. all pages that are not crowded
+//   3. all pages
+//
+// If d1 but not d2 is constrained, a search begins in the range of 64 KiB where the
+// last search succeeded.
 #include "base/page_bytes.hpp"
 #include "fasttrap/displacement.hpp"
 #include "fasttrap/zeroed_words.hpp"
@@ -152,7 +157,7 @@ struct TrampolineSpace::Area {
 
     // Finds n free bytes for a trampoline, and returns the index of the first one. The
     // trampoline does not begin in a crowded page, so the function may return nothing
-    // although there is space.
+    // even if there is space.
     std::optional<std::uint64_t> find_place(const Constraint& c, std::size_t n)
     {
         if (n >= n_full || n > bytes)
@@ -250,9 +255,9 @@ std::optional<TargetAddr> TrampolineSpace::take_plain(const Window& window,
 }
 
 // Allocates the trampoline and the stubs of a pair or chain. The first jump leads to
-// the trampoline. The address of the trampoline fixes some bytes of the other jumps'
-// displacements. There must be free space for their stubs at the addresses that these
-// bytes permit.
+// the trampoline. The address of the trampoline fixes some bytes of the later jumps'
+// displacements, because the jumps overlap. There must be free space for the stubs at
+// the addresses that these bytes permit.
 std::optional<Placement> TrampolineSpace::take_chain(const Window& window,
                                                      std::size_t n_bytes)
 {

@@ -26,9 +26,10 @@ struct TrustDomain {
     bool operator==(const TrustDomain&) const = default;
 };
 
-// Returns the domain of a process. Returns nullopt if the process has exited, or if this
-// process may not trace it. If this process is sandboxed itself, other sandboxed processes share the domain of their user,
-// because the sandbox then probably belongs to a container that contains all of them.
+// Returns the domain of a process. Returns nullopt if the process has exited, or if
+// this process may not trace it. If this process is sandboxed itself, other sandboxed
+// processes share the domain of their user, because the sandbox then probably belongs
+// to a container that contains all of them.
 std::optional<TrustDomain> trust_domain_of(pid_t pid);
 
 } // namespace dt

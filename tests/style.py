@@ -199,7 +199,7 @@ def texts_of(name):
     return pairs
 
 def check_words():
-    """Comments, documents and messages have none of the words that docs/style.md replaces."""
+    """Comments, documents and messages contain none of the words that docs/style.md replaces."""
     found, n_limited = [], collections.Counter()
     for name in sources(r"\.(?:c|h|S|cpp|hpp|md|1|py)$|^check$"):
         folder = name.split("/")[0] if "/" in name else "."

@@ -91,12 +91,12 @@ struct Arch {
     // length even for bytes that are not a valid instruction.
     Glance (*glance)(std::span<const std::byte> text);
 
-    // Plans how to run insn displaced. If it cannot run, `how` is `refused`, with a
-    // reason.
+    // Plans how to run insn after a breakpoint or a jump has replaced it. If insn
+    // cannot be run then, `how` is `refused`, and `reason` says why.
     Displaced (*plan_displaced)(const Instruction& insn);
 
-    // Plans how to run insn displaced after emulate() has returned the outcome `fault`.
-    // Never refuses.
+    // Plans how to run insn if emulate() has returned the outcome `fault`. Never
+    // refuses.
     Displaced (*plan_after_fault)(const Instruction& insn, const MemoryFault& fault);
 
     // Applies the effect of insn to regs, including rip, and to memory. Changes nothing

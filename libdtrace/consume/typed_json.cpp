@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Converts a value to JSON according to its type. typed.cpp prints the same values as
-// text for people.
+// text for human readers.
 #include "base/hex_text.hpp"
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/structured.hpp"

@@ -30,8 +30,8 @@ void ProbeRecycler::recycle()
         ProgramProbes& probes = *retired_.front().probes;
         sort_ids(probes.ids);
         // The process may now execute a program that has some of the same functions as
-        // the ended program. The probes of these functions have sites again. They are
-        // still in use, so they are not recycled.
+        // the program that ended. The probes of these functions have sites again. They
+        // are still in use, so they are not recycled.
         const std::string provider = "pid" + std::to_string(probes.pid);
         std::erase_if(probes.ids, [&](std::uint32_t id) {
             const ProcessProbe* probe = s_.probes.probe(id);

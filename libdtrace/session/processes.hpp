@@ -3,12 +3,12 @@
 // symbolizes addresses in them.
 //
 // Each trust domain (process/trust_domain.hpp) has an agent. The first agent is started
-// before the first process is known, and serves the domain of that process. A process that has exited remains known,
-// so that addresses recorded earlier can still be symbolized. If the user did not name
-// the process, only the data for symbolizing is kept (ended_processes.hpp). Addresses
-// of processes that are not traced are also symbolized (untraced_symbols.hpp).
-// Processes that are not traced can be searched for static probes
-// (searched_processes.hpp).
+// before the first process is known, and serves the domain of that process. A process
+// that has exited remains known, so that addresses recorded earlier can still be
+// symbolized. If the user did not name the process, only the data for symbolizing is
+// kept (ended_processes.hpp). Addresses of processes that are not traced are also
+// symbolized (untraced_symbols.hpp). Processes that are not traced can be searched for
+// static probes (searched_processes.hpp).
 #pragma once
 
 #include "libdtrace/consume/symbolizer.hpp"
@@ -138,7 +138,7 @@ private:
     struct Domain {
         std::optional<AgentClient> agent;
         std::optional<TrustDomain> key{};  // nullopt until it has a process
-        std::uint64_t unused_since_ns = 0; // 0 while it has held processes
+        std::uint64_t unused_since_ns = 0; // 0 while the domain is in use
     };
     std::vector<std::unique_ptr<Domain>> domains_;
     bool trusts_all_ = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Decides which processes may become targets, depending on their trust domains. Targets
-// of different domains have separate memory. If targets share data through the D program,
-// only processes of one domain can be traced: that of the first target. With -x trust=all, all processes belong to this domain.
+// of different domains have separate memory. If targets share data through the D
+// program, only processes of one domain can be traced: that of the first target. With
+// -x trust=all, all processes belong to this domain.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"

@@ -128,8 +128,8 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
             break;
         if (all_late) {
             // Our interrupt will stop these threads before they run code of the
-            // program, so the caller may change the text although they have not
-            // stopped.
+            // program. So the caller may change the text even though they have not
+            // stopped yet.
             if (which == Try::last)
                 give_up(space, "one of its threads did not stop before the deadline");
             in_time = false;

@@ -20,10 +20,10 @@ namespace dt::agent {
 
 constexpr int max_tries = 64; // steps of one thread before other threads are handled
 // The total time in which a thread must leave our code. It may span several turns of
-// the agent's loop. A thread that has been resumed many_runs times without leaving our
-// code is in a loop, so its limit is only stop_timeout_ns. A thread that has been
-// resumed less often may be waiting for a slow disk or for a processor. Its limit is
-// all_ways_out_ns, and it delays only its own signals.
+// the agent's loop. It is long, because the thread may be waiting for a slow disk or
+// for a processor, and it delays only its own signals. A thread that has been resumed
+// many_runs times without leaving our code is in a loop, so its limit is only
+// stop_timeout_ns.
 constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
 constexpr std::uint32_t many_runs = 4096;
 // An interrupted thread stops within this time unless it sleeps in the kernel.
@@ -67,7 +67,7 @@ static bool step_aside(AddressSpace& space, const Thread& thread,
 
 // Blocks a thread's asynchronous signals while this object exists. During that time the
 // thread runs only our code. The original mask is announced in the config, so that the
-// thread can restore its mask if the agent dies. For a thread under seccomp the mask is
+// thread can restore its mask if the agent dies. The mask of a thread under seccomp is
 // not announced, because the filter could forbid the system call that restores it.
 class Masked {
 public:
@@ -138,7 +138,7 @@ static bool to_moved(AddressSpace& space, user_regs_struct& user)
 
 // Runs the thread until it stops by itself or waits at the gate. If this takes too
 // long, interrupts the thread, and with Try::last also gives up on the target. Returns
-// false if the thread has exited, or if it does not stop after the interrupt either.
+// false if the thread has exited, or if it does not stop even after the interrupt.
 bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;

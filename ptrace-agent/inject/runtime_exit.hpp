@@ -2,22 +2,23 @@
 // Moves a thread from our code back into the program, because a signal has arrived
 // for the thread or because the code is about to be removed.
 //
-//   for a signal   The signal is deferred. The agent shuts the gate, a page at which
-//                  threads that leave the runtime then wait (doorbells.hpp). The thread
-//                  runs until it waits there. The remaining moved instructions are
-//                  emulated, or single-stepped if that is not possible. Then the signal
-//                  is sent again. When the thread stops for the signal, the agent
-//                  restores the signal's original siginfo.
-//   for removal    In a trampoline or at the gate, the registers determine the next
-//                  instruction of the original text. The thread continues there.
+//   for a signal   The signal is deferred. The agent shuts the gate (doorbells.hpp), so
+//                  that a thread that leaves the runtime waits there. The thread runs
+//                  to the gate. The remaining moved instructions are emulated, or
+//                  single-stepped if that is not possible. Then the signal is sent
+//                  again. When the thread stops for the signal, the agent restores the
+//                  original siginfo of the signal.
+//   for removal    A thread in the runtime first runs to the gate. At the gate and in a
+//                  trampoline, the registers show which instruction of the original
+//                  text is next. The thread continues there.
 //
 // Signals that arrive before the thread has left our code are deferred, too
 // (hold/deferred_signals.hpp). A flood of signals would prevent the thread from making
 // progress. So after eight deferred signals the agent blocks signals while the thread
-// runs in our code. If the agent dies during that time, deferred signals are lost. The
-// thread then restores its own mask when it leaves the runtime (runtime.h, masked_tid).
-// A thread under seccomp keeps its signals blocked, because its filter could forbid the
-// system call that restores the mask.
+// runs in our code. If the agent dies during that time, deferred signals are lost, and
+// the thread restores its own mask when it leaves the runtime (runtime.h, masked_tid).
+// A thread under seccomp does not restore its mask, because its filter could forbid the
+// system call. Its signals then stay blocked.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"

@@ -2,10 +2,11 @@
 // The site table. For each site it contains the address of the code that the trampoline
 // calls, and a list of the probes that fire there (struct dt_rt_firing).
 //
-// A site is initially inert. set_firings() sets the list, and the engine then fires
-// these probes. If the list has only one probe, set_compiled() can replace the engine
-// with compiled code. Each clause of the probe after the first is stored as an
-// additional site, which has no trampoline and is freed together with the first site.
+// A new site is inert, which means that its list is empty. set_firings() sets the list,
+// and the engine then fires these probes. If the list has only one probe,
+// set_compiled() can replace the engine with compiled code. The compiled code at a site
+// runs one clause. Each further clause of the probe is stored as an additional site,
+// which has no trampoline and is freed together with the first site.
 #include "ptrace-agent/inject/runtime_map.hpp"
 
 #include "ptrace-agent/runtime/image.hpp"
@@ -72,8 +73,8 @@ void RuntimeMap::set_code(const dt_rt_site& site, std::uint64_t code)
     config_.publish(site.code, code);
 }
 
-// Returns the address of the code that makes the engine fire the probes of a site. For
-// a site without probes, that code fires nothing.
+// Returns the address of the code for a site without compiled code. This code makes the
+// engine fire the site's probes. For a site without probes, it fires nothing.
 std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
 {
     const dt_rt_header& header = runtime_header();
@@ -85,8 +86,8 @@ std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
            std::uint64_t{DT_RT_CONDITION_BYTES} * (site.condition & 0xf);
 }
 
-// Writes the data of a probe to a site. Returns false if the site already has different
-// data, which a thread may be about to read.
+// Writes the data that compiled code reads to a site. Returns false if the site already
+// has different data, which a thread may be about to read.
 bool RuntimeMap::tell(const dt_rt_site& site, const Compiled& compiled)
 {
     if (site.probe != 0 && (site.probe != compiled.probe.value ||
@@ -99,7 +100,8 @@ bool RuntimeMap::tell(const dt_rt_site& site, const Compiled& compiled)
 }
 
 // Returns an additional site that runs a clause and then continues with the site
-// `next`. Reuses an existing site if possible. Returns nothing if the table is full.
+// `next`, or ends if `next` is 0. Reuses an existing site if possible. Returns nothing
+// if the table is full.
 std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
                                                      const Compiled& compiled,
                                                      std::uint32_t next)
@@ -152,9 +154,9 @@ void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> cl
     set_code(site, clauses[0].code.value);
 }
 
-// Returns the index of a list that contains these firings. If the site's present list
+// Returns the index of a list that contains these firings. If the site's current list
 // contains the same firings, returns that list. Otherwise returns a free or new list,
-// because a thread may be reading the present list. Returns nothing if the table is
+// because a thread may be reading the current one. Returns nothing if the table is
 // full.
 std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
                                                   std::span<const dt_rt_firing> firings)

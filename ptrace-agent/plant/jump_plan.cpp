@@ -115,10 +115,10 @@ static Gap text_around(const std::vector<Mapping>& mappings, TargetAddr at)
     return {begin, std::min(mapping->end, begin + common_text)};
 }
 
-// Returns an address for an area of this size. Each of `pieces` is a range that a jump
-// from `origin` can reach, and the area contains at least a page of one of them. The
-// first pieces are preferred, because they are nearest to the text. The area extends
-// away from the text. Returns nothing if no gap is large enough.
+// Returns an address for an area of this size, or nothing if no gap is large enough.
+// Each of `pieces` is a range that a jump from `origin` can reach. The area contains at
+// least a page of one of them. The first pieces are preferred, because they are nearest
+// to the text. The area extends away from the text.
 static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
                                            TargetAddr origin,
                                            const std::vector<Reach>& pieces,
@@ -208,12 +208,15 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
     return mapped;
 }
 
-// Maps areas for the stubs of a pair or chain. If possible, an area contains an entire
-// range of stub_reach_of(). In such an area, a stub finds room independently of the
-// other jumps of the chain. In a smaller area, success would depend on the random
-// addresses of the mappings. Windows near each other share areas. So no area is mapped
-// for a stub if an existing area already contains one of the stub's ranges, except for
-// fewer than `missing` bytes at each end. Returns whether an area was mapped.
+// Maps areas for the stubs of a pair or chain. Returns whether an area was mapped.
+//
+// If possible, an area contains an entire range of stub_reach_of(). A stub then finds
+// room there, wherever the other jumps of the chain lead. In a smaller area, success
+// would depend on the random addresses of the mappings.
+//
+// Windows near each other share areas. So no area is mapped for a stub if an existing
+// area contains one of the stub's ranges. Fewer than `missing` bytes at each end of the
+// range may be outside that area.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)
 {

@@ -42,6 +42,9 @@ bool can_jump(const Tracepoint& tp);
 std::vector<PatchSite> patch_sites(AddressSpace& space,
                                    const std::vector<Tracepoint*>& wanted);
 // Prepares a site to be planned again, because no place was found for the trampoline or
+// the stubs of its short window (fasttrap/patch.hpp). Returns the site with an extent
+// that excludes the planned windows. The blocks after the extent end at the next window
+// or site.
 // the stubs of its short window (fasttrap/patch.hpp). Returns the site with an extent that excludes the planned windows. The patch may use
 // the bytes after the extent up to the next window or site. `sites` and `planned` are
 // in ascending order.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Preserves the program's action for SIGTRAP and the SIGTRAP bit of its signal masks,
-// although breakpoints change them. Also installs the handler that restores the text if
-// the agent dies (rescue.hpp).
+// Breakpoints can change the program's action for SIGTRAP, and the SIGTRAP bit of its
+// signal masks. This class restores both. It also installs the handler that restores
+// the text if the agent dies (rescue.hpp).
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -19,7 +19,7 @@ public:
     {
     }
 
-    // Remembers the signal mask of a stopped thread, and whether it blocks SIGTRAP.
+    // Records whether the signal mask of a stopped thread contains SIGTRAP.
     static void learn_mask(Thread& thread);
     // Reads the program's action for SIGTRAP from the kernel, through a system call in
     // one of the program's threads.
@@ -46,9 +46,9 @@ public:
 
     // Installs the rescue before the first breakpoint of a target is written. Returns
     // false if no thread can make a system call now, for example in a frozen process.
-    // The caller must not write breakpoints then, because nothing would restore the
-    // text when the agent dies. If the rescue was refused for another reason
-    // (Rescue::refuse()), breakpoints are written without it, and the result is true.
+    // The caller must then write no breakpoints, because nothing would restore the text
+    // if the agent died. If the rescue was refused for another reason
+    // (Rescue::refuse()), returns true, and breakpoints are written without it.
     bool ensure_rescue(StoppedWorld& world);
     // Restores the program's own action in the kernel, and unmaps the rescue if no
     // thread can be in it.

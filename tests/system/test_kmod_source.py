@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the installed source of the kernel module, which DKMS builds, and the messages that dtrace prints without the
-module."""
+"""Tests the installed source of the kernel module, which DKMS builds, and the message that dtrace prints when the
+module is not loaded."""
 import shutil
 
 from machines import *

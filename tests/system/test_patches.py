@@ -160,7 +160,8 @@ def functions_that_begin_or_end_beside_data_get_jumps(t):
         raise Skip("neither openssl nor node has these functions")
 
 def a_listing_predicts_how_sites_are_planted(t):
-    # The pattern matches `entry` and `return`. It matches no offset, because r is not a hexadecimal digit.
+    # A pattern is compared with offsets only if all its letters are hexadecimal digits. The letter r is not one, so
+    # this pattern matches only `entry` and `return`.
     probes = "pid$target:libc.so.6::[er]*"
     with Sleeper() as target:
         listed = t.run("-lvn", probes, "-p", str(target.pid))

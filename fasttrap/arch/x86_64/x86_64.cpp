@@ -26,7 +26,7 @@ const Arch x86_64 = {
     .stack_check_bytes = x86::stack_check_bytes,
     .jump_bytes = 5,
     // The addr32 prefix, which linkers also write before calls. In a pair or chain, it
-    // may become the highest byte of an earlier jump's displacement. The
+    // may become the most significant byte of an earlier jump's displacement. The
     // earlier jump then needs free memory for a stub or trampoline 1.7 GB above itself.
     // If the jump is in the executable, this memory is above the start of the heap.
     .jump_prefix = std::byte{0x67},

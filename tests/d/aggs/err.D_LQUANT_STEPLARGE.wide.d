@@ -1,2 +1,2 @@
-/* The step of lquantize must be small enough for at least one level. */
+/* The step of lquantize must not be so large that there is no level. */
 BEGIN { @a = lquantize(1, 0, 10, 11); }

@@ -1,6 +1,6 @@
 /*
- * Two uses of lquantize on one aggregation may have the same limit, or limits that give the
- * same levels, even if the limits are not a multiple of the step above the base.
+ * Two uses of lquantize on one aggregation may have different limits if they have the same levels.
+ * The range from the base to the limit need not be a multiple of the step.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A parameter in a header may be an array with a variable length, or have a D keyword as its name.
+ * A parameter in a header may be a variable-length array, or have a D keyword as its name.
  * @flags: -qC
  */
 #include "c/parameters.h"

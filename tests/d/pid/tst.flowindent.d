@@ -1,5 +1,5 @@
 /*
- * -F indents the rows by the depth of calls.
+ * -F indents the rows by call depth.
  * @flags: -F
  * @command: spin 1 1
  * @replace: ^calls .*\n -> 

@@ -1,5 +1,5 @@
 /*
- * Over all threads, entry and return probes each fire once for each call.
+ * Across all threads, entry and return probes each fire once per call.
  * @command: spin 50 4
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * A clause runs once for a firing, even if several of its descriptions match the probe.
+ * A clause runs only once per firing, even if several of its descriptions match the probe.
  * @flags: -q
  * @stderr
  */

@@ -106,8 +106,8 @@ TEST(PatchForms, AChainHasAJumpForEachBlock)
 
 TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
 {
-    // The highest byte of the second jump's displacement is the first byte of the
-    // fourth jump.
+    // The most significant byte of the second jump's displacement is the first byte of
+    // the fourth jump.
     const Window window =
         window_of(text_of({"c3|c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain}, true));
     EXPECT_EQ(window.form, PatchForm::chain);
@@ -134,8 +134,8 @@ TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
 
 TEST(PatchForms, ALaterJumpWhoseHighestByteMustTrapMayNeedAnAreaOfItsOwn)
 {
-    // ret | mov %edi,%eax; mov %esi,%ecx; ret. The last ret begins at the highest byte
-    // of the second displacement, so this byte must be a trap byte.
+    // ret | mov %edi,%eax; mov %esi,%ecx; ret. The last ret begins at the most
+    // significant byte of the second displacement, so this byte must be a trap byte.
     const Window window = window_of(text_of({"c3|89f889f1c3", PatchForm::pair}, true));
     ASSERT_EQ(window.n_jumps(), 2U);
     EXPECT_FALSE(far_reach_of(window, 1));

@@ -72,9 +72,9 @@ TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
 {
     // push %rbx; mov %rdi,%rbx. If the first jump had a prefix, a thread that jumps to
     // the mov would not trap. So the second jump has the prefix 67. This prefix is also
-    // the highest byte of the first displacement. If that byte were e9, the opcode of
-    // the second jump, the first jump would lead 380 MB below the text, where no memory
-    // can be mapped for this text.
+    // the most significant byte of the first displacement. If that byte were e9, the
+    // opcode of the second jump, the first jump would lead 380 MB below the text, where
+    // no memory can be mapped for this text.
     const Window window =
         window_of(Text("534889fb 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
     EXPECT_EQ(window.n_prefix, 0U);

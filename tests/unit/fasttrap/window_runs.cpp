@@ -46,8 +46,9 @@ namespace dt::test {
 
 namespace {
 
-// For nearly all addresses in the area, the highest byte of the displacement of a jump
-// from the sandbox's code is 0x06. This is a trap byte, which some windows need there.
+// For nearly all addresses in the area, the most significant byte of the displacement
+// of a jump from the sandbox's code is 0x06. This is a trap byte, which some windows
+// need there.
 constexpr std::uint64_t area_at = 0x26200000;
 constexpr std::size_t area_bytes = 16 << 20; // the size of the agent's areas
 

@@ -10,8 +10,8 @@
 namespace dt::test {
 
 inline constexpr std::uint64_t text_at = 0x401000;
-// The area is 0x06000000 bytes after text_at. The highest byte of this distance, 06, is
-// a trap byte (an opcode that is undefined in 64-bit mode).
+// The area is 0x06000000 bytes after text_at. The most significant byte of this
+// distance, 06, is a trap byte (an opcode that is undefined in 64-bit mode).
 inline constexpr TargetAddr area{0x401000 + 0x06000000};
 
 // A short text and the sites in it.

@@ -78,14 +78,14 @@ struct dtrace_usdt_provider *dtrace_usdt_create(const char *provider, const char
  * @arguments: at most 12 types, separated by blanks or commas: int8_t, int16_t,
  * int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, pointer, string
  * (ends in a zero byte), double. NULL or "" means no arguments.
- * @probe: dtrace_usdt_add() sets it to a probe that is off, dtrace_usdt_load()
- * to the real probe, and dtrace_usdt_destroy() again to a probe that is off. The
- * variable must stay valid until the provider is destroyed.
+ * @probe: dtrace_usdt_add() sets this variable to a probe that is off,
+ * dtrace_usdt_load() sets it to the real probe, and dtrace_usdt_destroy() sets it back
+ * to a probe that is off. It must stay valid until the provider is destroyed.
  *
- * In D, probes with the same function and name are one probe with several
- * places. Returns 0, or EINVAL (a name or type is not valid), ENOMEM, or E2BIG
- * (more than 2^20 probes for one load). On error nothing is added, and @probe is
- * set to a probe that is off.
+ * If several probes have the same function and name, they are a single probe in D,
+ * which fires whenever one of them fires. Returns 0, or EINVAL (a name or type is not
+ * valid), ENOMEM, or E2BIG (more than 2^20 probes for one load). On error nothing is
+ * added, and @probe is set to a probe that is off.
  */
 int dtrace_usdt_add(struct dtrace_usdt_provider *provider, const char *function,
 		    const char *name, const char *arguments,

@@ -60,7 +60,7 @@ void branch(Assembler& a, std::uint32_t op, const Label& to)
     }
 }
 
-// Returns the branch instruction with the opposite condition of `op`.
+// Returns the branch instruction that branches if and only if `op` does not.
 std::uint32_t opposite(std::uint32_t op)
 {
     switch (op) {
