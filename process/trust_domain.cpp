@@ -3,7 +3,11 @@
 
 #include "process/proc_files.hpp"
 
+#include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/nsfs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace dt {
@@ -13,6 +17,29 @@ static bool is_sandboxed(const std::string& status)
     constexpr std::uint64_t seccomp_filter = 2; // SECCOMP_MODE_FILTER
     return status_number(status, "NoNewPrivs") == 1 &&
            status_number(status, "Seccomp") == seccomp_filter;
+}
+
+// Returns the owner of the outermost user namespace of the process that is not a
+// namespace of this process.
+static std::uint64_t owner_of(pid_t pid, const TrustDomain& domain)
+{
+    std::uint64_t owner = domain.users[0];
+    struct stat own {};
+    if (read_proc_link(::getpid(), "ns/user") == domain.user_namespace ||
+        ::stat("/proc/self/ns/user", &own) != 0)
+        return owner;
+    constexpr int max_levels = 32; // the kernel allows this depth of namespaces
+    Fd space(::open(proc_path(pid, "ns/user").c_str(), O_RDONLY | O_CLOEXEC));
+    for (int level = 0; level < max_levels && space; level++) {
+        struct stat info {};
+        if (::fstat(space.get(), &info) != 0 || info.st_ino == own.st_ino)
+            break;
+        uid_t uid = 0;
+        if (::ioctl(space.get(), NS_GET_OWNER_UID, &uid) == 0)
+            owner = uid;
+        space = Fd(::ioctl(space.get(), NS_GET_PARENT));
+    }
+    return owner;
 }
 
 std::optional<TrustDomain> trust_domain_of(pid_t pid)
@@ -35,6 +62,7 @@ std::optional<TrustDomain> trust_domain_of(pid_t pid)
     domain.user_namespace = read_proc_link(pid, "ns/user");
     if (domain.user_namespace.empty())
         return std::nullopt;
+    domain.owner = owner_of(pid, domain);
     if (is_sandboxed(status) && !is_sandboxed(read_proc_file(::getpid(), "status")))
         domain.sandboxed = pid;
     return domain;

@@ -21,7 +21,10 @@ struct TrustDomain {
     // control every process, so its further capabilities are not stored.
     std::uint64_t capabilities = 0;
     std::string user_namespace; // for example "user:[4026531837]"
-    pid_t sandboxed = 0;        // the process, or 0 if it is not sandboxed
+    // The user that is responsible for the process: the real user id or, if the process is
+    // in another user namespace than this process, the owner of that namespace.
+    std::uint64_t owner = 0;
+    pid_t sandboxed = 0; // the process, or 0 if it is not sandboxed
 
     bool operator==(const TrustDomain&) const = default;
 };

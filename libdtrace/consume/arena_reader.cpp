@@ -18,12 +18,18 @@ constexpr std::uint64_t early_bytes = 1 << 20;
 
 ArenaReader::ArenaReader(const Consumer::Config& config, void* arena,
                          std::uint32_t number, EcbTable& ecbs, Aggregates& aggregates,
-                         DropCounts& drops)
+                         DropCounts& drops, int& waits_left)
     : config_(config), arena_(static_cast<dt_arena*>(arena)), number_(number),
       n_shards_(std::min<std::uint32_t>(arena_->n_shards, DT_MAX_SHARDS)), ecbs_(ecbs),
-      aggregates_(aggregates), drops_(drops), reader_(config, arena, n_shards_),
-      liars_(n_shards_)
+      aggregates_(aggregates), drops_(drops),
+      reader_(config, arena, n_shards_, waits_left), liars_(n_shards_)
 {
+}
+
+void ArenaReader::retire(std::uint64_t now)
+{
+    retired_at_ = now;
+    reader_.take_over_locks();
 }
 
 bool ArenaReader::is_finished() const

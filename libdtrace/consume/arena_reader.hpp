@@ -33,11 +33,14 @@ public:
     // set.
     // `number` identifies the arena in EcbTable::bind().
     ArenaReader(const Consumer::Config& config, void* arena, std::uint32_t number,
-                EcbTable& ecbs, Aggregates& aggregates, DropCounts& drops);
+                EcbTable& ecbs, Aggregates& aggregates, DropCounts& drops,
+                int& waits_left);
 
     const dt_arena* arena() const { return arena_; }
-    // After retire(), the arena is read until all of its data have been read.
-    void retire(std::uint64_t now) { retired_at_ = now; }
+    // Called when all processes that used the arena have exited. The arena is then read
+    // until all of its data have been read.
+    void retire(std::uint64_t now);
+    bool is_retired() const { return retired_at_.has_value(); }
     // Returns whether the arena was retired, and everything that was recorded before
     // has been read.
     bool is_finished() const;

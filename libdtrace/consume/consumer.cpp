@@ -79,8 +79,8 @@ struct Consumer::Impl {
 
     void add_arena(void* from, std::uint32_t number)
     {
-        readers.push_back(std::make_unique<ArenaReader>(config, from, number, ecbs,
-                                                        runner.aggregates, drops));
+        readers.push_back(std::make_unique<ArenaReader>(
+            config, from, number, ecbs, runner.aggregates, drops, waits_left));
         drops.add_arena(static_cast<const dt_arena*>(from));
     }
     Result<Ok> remove_finished();
@@ -98,6 +98,7 @@ struct Consumer::Impl {
     Runner runner;
     Round round;
     DropCounts drops;
+    int waits_left = 0;                                // see ShardReader
     std::vector<std::unique_ptr<ArenaReader>> readers; // one for each arena
     std::vector<const void*> removed;                  // for take_removed()
     std::uint64_t watermark = 0;
@@ -141,7 +142,7 @@ std::vector<const void*> Consumer::take_removed()
     return std::exchange(impl_->removed, {});
 }
 
-void Consumer::bind_probe(std::uint32_t id, std::uint32_t arena)
+void Consumer::bind_probe(std::uint32_t id, std::optional<std::uint32_t> arena)
 {
     impl_->ecbs.bind(id, arena);
 }
@@ -149,9 +150,24 @@ void Consumer::bind_probe(std::uint32_t id, std::uint32_t arena)
 // Removes the arenas that were retired and have been read completely.
 Result<Ok> Consumer::Impl::remove_finished()
 {
+    // The other buffer policies read records only at the end. Those of a retired arena
+    // are read now and kept until then.
+    const bool keeps_records =
+        arena->options[DTRACEOPT_bufpolicy] != DT_BUFPOLICY_SWITCH;
     for (auto at = readers.begin(); at != readers.end();) {
         ArenaReader& reader = **at;
-        if (!reader.is_finished()) {
+        if (keeps_records && reader.is_retired()) {
+            constexpr std::size_t most_kept = 64 << 20;
+            reader.begin_drain();
+            if (round.held_bytes() < most_kept)
+                if (auto collected =
+                        reader.collect(DrainKind::Final, config.clock(), round);
+                    !collected)
+                    return collected;
+            if (reader.has_unread() && config.events)
+                config.events->complain("the buffers of ended processes were too full: "
+                                        "some of their records are lost");
+        } else if (!reader.is_finished()) {
             ++at;
             continue;
         }
@@ -220,10 +236,15 @@ Result<Ok> Consumer::Impl::run(std::size_t index, Output& out, RecordSink& sink)
     return runner.run(ecb, data, out, sink);
 }
 
+// How many times the final drain waits 1 ms for threads that are in a probe. The machine
+// may be busy, or the agent may have stopped such a thread for a moment.
+constexpr int most_waits = 1000;
+
 Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
 {
     const bool final = kind == DrainKind::Final;
     const std::uint64_t began = impl_->config.clock();
+    impl_->waits_left = most_waits;
     for (const auto& reader : impl_->readers)
         reader->begin_drain();
     if (final)
@@ -277,6 +298,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Outp
     std::size_t n = records.size();
     if (n_due != 0 && !final)
         n = n_due;
+    else if (!final && arena->options[DTRACEOPT_bufpolicy] != DT_BUFPOLICY_SWITCH)
+        n = 0; // see remove_finished()
     // Records after the watermark are held back, unless the total size of the
     // copied records exceeds that of two rounds. Without this limit, forged
     // timestamps could fill the memory.

@@ -82,7 +82,7 @@ public:
     // Returns, and forgets, the arenas that were removed.
     std::vector<const void*> take_removed();
     // See EcbTable::bind().
-    void bind_probe(std::uint32_t id, std::uint32_t arena);
+    void bind_probe(std::uint32_t id, std::optional<std::uint32_t> arena);
 
     Display& display();
 

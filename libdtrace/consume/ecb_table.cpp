@@ -47,6 +47,9 @@ const ProbeName* EcbTable::probe(std::uint32_t id)
 
 void EcbTable::rename(std::uint32_t id)
 {
+    // All records of the process that used the probe before have been consumed.
+    if (id < arenas_of_probe_.size())
+        arenas_of_probe_[id].reset();
     if (id >= probes_.size() || !probes_[id])
         return;
     if (const auto* found = entry<dt_probe>(arena_, arena_->probes, id - 1))
@@ -54,19 +57,25 @@ void EcbTable::rename(std::uint32_t id)
             static_cast<const char*>(dt_at(arena_, found->provider));
 }
 
-void EcbTable::bind(std::uint32_t probe, std::uint32_t arena)
+void EcbTable::bind(std::uint32_t probe, std::optional<std::uint32_t> arena)
 {
     const auto* found = entry<dt_probe>(arena_, arena_->probes, probe - 1);
     if (!found)
         return;
-    if (probe >= arena_of_probe_.size())
-        arena_of_probe_.resize(probe + 1);
-    arena_of_probe_[probe] = arena;
+    if (probe >= arenas_of_probe_.size())
+        arenas_of_probe_.resize(probe + 1);
+    if (!arenas_of_probe_[probe])
+        arenas_of_probe_[probe].emplace();
+    if (!arena)
+        return;
+    std::vector<std::uint32_t>& arenas = *arenas_of_probe_[probe];
+    if (std::find(arenas.begin(), arenas.end(), *arena) == arenas.end())
+        arenas.push_back(*arena);
     for (std::uint32_t epid = found->first_ecb; epid != 0;) {
         const auto* ecb = entry<dt_ecb>(arena_, arena_->ecbs, epid - 1);
         if (!ecb)
             return;
-        arenas_of_clause_[ecb->clause].insert(arena);
+        arenas_of_clause_[ecb->clause].insert(*arena);
         epid = ecb->next;
     }
 }
@@ -80,9 +89,11 @@ EcbState* EcbTable::find_in(std::uint32_t arena, std::uint32_t shard,
     const bool from_target =
         shard < arena_->n_shared && arena_->n_shared < arena_->n_shards;
     const std::uint32_t probe = state->info.probe->id;
-    if (probe < arena_of_probe_.size() &&
-        arena_of_probe_[probe].value_or(arena) != arena)
-        return nullptr;
+    if (probe < arenas_of_probe_.size() && arenas_of_probe_[probe]) {
+        const std::vector<std::uint32_t>& arenas = *arenas_of_probe_[probe];
+        if (std::find(arenas.begin(), arenas.end(), arena) == arenas.end())
+            return nullptr;
+    }
     return state->own && from_target ? nullptr : state;
 }
 

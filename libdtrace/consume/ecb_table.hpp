@@ -55,8 +55,8 @@ public:
     explicit EcbTable(const dt_arena* arena) : arena_(arena) {}
     void add(std::shared_ptr<const Program> program, std::uint32_t first_clause);
 
-    // Rereads the name of the probe's provider from the arena. Existing ECBs of the
-    // probe then also have the new name.
+    // Called when a probe is used for another process. Rereads the name of the probe's
+    // provider from the arena, also for existing ECBs. Undoes the calls to bind().
     void rename(std::uint32_t id);
     // Returns null if there is no such EPID, or if its clause was not added.
     EcbState* find(std::uint32_t epid)
@@ -65,9 +65,11 @@ public:
             return states_[epid].get();
         return make(epid);
     }
-    // Says in which arena a probe fires. Called after clauses have been enabled at the
-    // probe. By default, a probe may fire in every arena.
-    void bind(std::uint32_t probe, std::uint32_t arena);
+    // Says that a probe may fire in an arena, in addition to the arenas of earlier calls.
+    // Called after clauses have been enabled at the probe. With nullopt, the probe fires
+    // in no arena until the next call. If bind() was never called for a probe, it may
+    // fire in every arena.
+    void bind(std::uint32_t probe, std::optional<std::uint32_t> arena);
     // Like find(), but also returns null if the record or aggregation cannot be from
     // this shard of this arena: if targets map the shard and the EPID's probe never
     // fires in a target, or if the probe fires in another arena.
@@ -91,7 +93,8 @@ private:
     std::vector<std::unique_ptr<EcbState>> states_;  // indexed by EPID
     std::vector<std::unique_ptr<ProbeName>> probes_; // indexed by probe id
     // Set by bind().
-    std::vector<std::optional<std::uint32_t>> arena_of_probe_; // indexed by probe id
+    // Indexed by probe id. An element is nullopt if bind() was not called.
+    std::vector<std::optional<std::vector<std::uint32_t>>> arenas_of_probe_;
     std::map<std::uint32_t, std::set<std::uint32_t>> arenas_of_clause_;
 };
 

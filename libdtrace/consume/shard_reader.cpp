@@ -19,16 +19,12 @@ constexpr int max_locked_rounds = 5;
 // minimum for each shard.
 constexpr dt_u32 drain_spins = 4 * DT_WAIT_SPINS, least_spins = DT_WAIT_SPINS / 64;
 
-// How many times the final drain waits 1 ms for threads that are in a probe. The
-// machine may be busy, or the agent may have stopped such a thread for a moment.
-constexpr int most_waits = 1000;
-
 } // namespace
 
 ShardReader::ShardReader(const Consumer::Config& config, void* arena,
-                         std::uint32_t n_shards)
+                         std::uint32_t n_shards, int& waits_left)
     : arena_(arena), owner_(config.owner), alive_(config.alive), events_(config.events),
-      silent_(n_shards), read_at_(n_shards)
+      silent_(n_shards), read_at_(n_shards), waits_left_(waits_left)
 {
 }
 
@@ -40,7 +36,11 @@ void ShardReader::begin_snapshot()
 void ShardReader::begin_drain()
 {
     begin_snapshot();
-    waits_left_ = most_waits;
+}
+
+void ShardReader::take_over_locks()
+{
+    alive_ = [](dt_u32) { return 0; };
 }
 
 dt_s64 ShardReader::take_records(DrainKind kind, std::uint32_t shard, std::byte* to,

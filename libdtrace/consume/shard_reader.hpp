@@ -21,11 +21,13 @@ namespace dt {
 
 class ShardReader {
 public:
-    // config.owner and config.alive must be set.
-    ShardReader(const Consumer::Config& config, void* arena, std::uint32_t n_shards);
+    // config.owner and config.alive must be set. `waits_left` is how many more times the
+    // final drain may wait 1 ms for a lock. All arenas share it.
+    ShardReader(const Consumer::Config& config, void* arena, std::uint32_t n_shards,
+                int& waits_left);
 
     void begin_snapshot(); // refills the budget for testing locks
-    void begin_drain();    // refills the budgets for testing locks and for waiting
+    void begin_drain();    // refills the budget of lock tests
 
     // These two functions swap the two buffers of a shard, and copy the data of the
     // previously active buffer. The copy is written to `to`, which has space for a
@@ -39,6 +41,9 @@ public:
     // Returns the time up to which the records of all shards have been copied. Ignores
     // shards that have been locked for many rounds.
     std::uint64_t read_until() const;
+
+    // Treats the holders of all locks as dead, so that the locks are taken over.
+    void take_over_locks();
 
 private:
     using Drain = decltype(dt_drain_principal);
@@ -54,7 +59,7 @@ private:
     // start time of the last round that read the shard
     std::vector<std::uint64_t> read_at_;
     dt_u32 spins_left_ = 0; // how many more times a drain may test locks
-    int waits_left_ = 0;    // how many more times a drain may wait 1 ms for a lock
+    int& waits_left_;
 };
 
 } // namespace dt

@@ -16,10 +16,18 @@ namespace dt {
 
 // The maximum number of agents at a time, each of which serves one domain.
 constexpr std::size_t max_domains = 64;
-// How many sandboxed processes of a user get domains of their own. Further ones share a
-// domain, so that a user cannot use up all domains.
-constexpr std::size_t max_sandboxes = 16;
-constexpr pid_t shared_sandbox = -1; // TrustDomain::sandboxed of the shared domain
+// How many domains an owner's processes can have. Further processes share a domain, so
+// that a user cannot use up all domains with sandboxes and namespaces.
+constexpr std::size_t max_domains_of_owner = 16;
+
+// Returns the key of the domain that an owner's further processes share.
+static TrustDomain overflow_domain(std::uint64_t owner)
+{
+    TrustDomain key;
+    key.user_namespace = "further processes";
+    key.owner = owner;
+    return key;
+}
 
 // Ends all agents. They release their targets at the same time.
 Processes::~Processes()
@@ -78,7 +86,9 @@ std::optional<std::size_t> Processes::domain_with(const TrustDomain& key) const
 bool Processes::needs_new_domain(pid_t pid) const
 {
     const auto key = key_of(pid);
-    return key && n_domains_in_use() != 0 && !domain_with(*key);
+    return key && !domain_with(*key) &&
+           std::any_of(domains_.begin(), domains_.end(),
+                       [](const auto& domain) { return domain->key.has_value(); });
 }
 
 // Returns the domain for a process with this key. Starts an agent if the process needs a
@@ -92,7 +102,7 @@ Result<std::size_t> Processes::domain_for(const std::optional<TrustDomain>& want
     if (wanted)
         if (auto known = domain_with(key))
             return *known;
-    std::size_t n_live = 0, n_sandboxes = 0;
+    std::size_t n_live = 0, n_of_owner = 0;
     for (std::size_t i = 0; i < domains_.size(); i++) {
         const Domain& domain = *domains_[i];
         if (!domain.agent || domain.agent->is_gone())
@@ -100,10 +110,10 @@ Result<std::size_t> Processes::domain_for(const std::optional<TrustDomain>& want
         if (!domain.key || !wanted)
             return i;
         n_live++;
-        n_sandboxes += domain.key->sandboxed > 0 && domain.key->users == key.users;
+        n_of_owner += domain.key->owner == key.owner;
     }
-    if (key.sandboxed != 0 && n_sandboxes >= max_sandboxes) {
-        key.sandboxed = shared_sandbox;
+    if (n_of_owner >= max_domains_of_owner) {
+        key = overflow_domain(key.owner);
         if (auto known = domain_with(key))
             return *known;
     }
@@ -118,6 +128,21 @@ Result<std::size_t> Processes::domain_for(const std::optional<TrustDomain>& want
         domains_.back()->key = key;
     debug("new trust domain %zu", domains_.size() - 1);
     return domains_.size() - 1;
+}
+
+void Processes::forget_unused_domains()
+{
+    for (std::size_t i = 0; i < domains_.size(); i++)
+        if (!is_in_use(i))
+            domains_[i]->key.reset();
+}
+
+void Processes::end_agent(std::size_t domain)
+{
+    domains_[domain]->agent.reset();
+    for (const auto& process : processes_)
+        if (process->domain == domain)
+            process->leave(HoldState::lost);
 }
 
 std::vector<std::size_t> Processes::retire_unused(std::uint64_t now_ns)

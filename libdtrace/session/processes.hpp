@@ -99,11 +99,17 @@ public:
     }
     // Makes all processes that are grabbed from now on members of the first domain
     // (-x trust=all).
-    void trust_all() { trusts_all_ = true; }
+    void set_trusts_all(bool trusts_all) { trusts_all_ = trusts_all; }
     // Returns true if there are domains, but the process cannot join any of them.
     bool needs_new_domain(pid_t pid) const;
-    // Returns the number of domains that have held processes.
+    // Returns whether the domain has held processes.
+    bool is_in_use(std::size_t domain) const;
     std::size_t n_domains_in_use() const;
+    // Makes the agents of unused domains available for other domains. Only before tracing
+    // begins, because an agent keeps its arena.
+    void forget_unused_domains();
+    // Ends an agent that cannot be used. Its processes are lost.
+    void end_agent(std::size_t domain);
     // Ends the agents of domains that have had no held process for a second, and agents
     // that have died. Returns the numbers of these domains. Processes of the same user
     // that are grabbed later become members of a new domain.
@@ -126,7 +132,6 @@ public:
 private:
     bool is_ours(pid_t pid) const;
     Result<Ok> add_agent();
-    bool is_in_use(std::size_t domain) const;
     std::optional<TrustDomain> key_of(pid_t pid) const;
     std::optional<std::size_t> domain_with(const TrustDomain& key) const;
     Result<std::size_t> domain_for(const std::optional<TrustDomain>& wanted);

@@ -130,7 +130,9 @@ void Targets::grab_new(pid_t pid)
         return;
     }
     ps_prochandle& process = **grabbed;
-    if (backend().prepare_agents() != 0 || rematch(process) != 0 || plant(process) != 0)
+    if (backend().prepare_agents() != 0)
+        return s_.complain(s_.error_text); // the process is no longer held
+    if (rematch(process) != 0 || plant(process) != 0)
         s_.complain(s_.error_text);
 }
 

@@ -94,7 +94,8 @@ std::string_view text_of(NeverProbed never)
 }
 
 AgentClient::AgentClient(Fd socket, pid_t agent)
-    : socket_(std::move(socket)), agent_(agent)
+    : socket_(std::move(socket)), agent_(agent),
+      exit_(static_cast<int>(syscall(SYS_pidfd_open, agent, 0)))
 {
 }
 
@@ -109,6 +110,7 @@ AgentClient& AgentClient::operator=(AgentClient&& other) noexcept
         close();
         socket_ = std::move(other.socket_);
         agent_ = std::exchange(other.agent_, 0);
+        exit_ = std::move(other.exit_);
         inbox_ = std::move(other.inbox_);
         events_ = std::move(other.events_);
         n_execs_ = std::move(other.n_execs_);
@@ -130,13 +132,12 @@ void AgentClient::close()
     if (agent_ == 0)
         return;
     // The agent notices that the socket is closed, releases its targets and exits.
-    const Fd exit(static_cast<int>(syscall(SYS_pidfd_open, agent_, 0)));
-    if (exit && !wait_until_ready(exit.get(), POLLIN, agent_)) {
+    if (exit_ && !wait_until_ready(exit_.get(), POLLIN, agent_)) {
         ::kill(agent_, SIGKILL);
-        (void)wait_until_ready(exit.get(), POLLIN, agent_);
+        (void)wait_until_ready(exit_.get(), POLLIN, agent_);
     }
     // Without a pidfd (before Linux 5.3), this waits as long as the agent takes.
-    while (waitpid(agent_, nullptr, exit ? WNOHANG : 0) < 0 && errno == EINTR) {
+    while (waitpid(agent_, nullptr, exit_ ? WNOHANG : 0) < 0 && errno == EINTR) {
     }
     agent_ = 0;
 }

@@ -398,6 +398,7 @@ private:
 
     Fd socket_;
     pid_t agent_ = 0;
+    Fd exit_; // a pidfd of the agent; empty before Linux 5.3
     std::vector<std::byte> inbox_;
     std::deque<AgentEvent> events_;
     std::map<pid_t, std::uint32_t> n_execs_; // execs that next_event() has reported

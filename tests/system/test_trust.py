@@ -324,6 +324,14 @@ def a_domain_ends_with_its_last_process(t):
             text, errors = traced.communicate(timeout=30)
         equal(table(text), {"65533": 300, "65534": 10}, errors)
 
+def a_user_cannot_use_up_all_domains(t):
+    with targets(t, *[65534] * 70, arguments=("sandbox",)) as many, targets(t, 65533) as (one,):
+        traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }")
+        equal(len(agents_of(traced.process.pid)) <= 18, True, "number of agents")
+        for process in (*many, one):
+            order(process, "beat 10")
+        equal(table(traced.finish(signal.SIGINT)), {"65533": 10, "65534": 700})
+
 def short_lived_processes_of_one_user_are_in_one_domain(t):
     with targets(t, 65534) as (stays,):
         traced = t.start("-qn", "trusttest*:::beat { n++; } END { printf(\"%d\\n\", n); }")

@@ -303,6 +303,7 @@ void KernelBackend::fire(std::uint32_t probe)
 
 void KernelBackend::tend(std::uint64_t now_ns)
 {
+    (void)s_.processes.retire_unused(now_ns); // their arena is the kernel's
     look_at_modules(now_ns);
     unwind_->pass_unknown(now_ns); // called last, because it may take longest
 }

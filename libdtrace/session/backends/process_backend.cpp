@@ -40,6 +40,7 @@ int ProcessBackend::make_arena()
         return -1;
     host_ = std::make_unique<LocalHost>(s_.arena->base());
     shared_ = dt::shared_between_targets(s_);
+    s_.processes.forget_unused_domains();
     const std::size_t n_domains = s_.processes.n_domains_in_use();
     if (n_domains > 1 && s_.options.trust == TrustOption::all)
         return s_.fail(EACCES,
@@ -135,10 +136,17 @@ void ProcessBackend::tend(std::uint64_t now_ns)
 // continues.
 int ProcessBackend::prepare_agents()
 {
-    const bool first = n_prepared_ == 0;
-    while (n_prepared_ < s_.processes.n_agents())
-        if (prepare(n_prepared_++) != 0)
+    const bool first = prepared_.empty();
+    for (std::size_t domain = 0; domain < s_.processes.n_agents(); domain++) {
+        if (!s_.processes.is_in_use(domain) || prepared_.contains(domain))
+            continue;
+        prepared_.insert(domain);
+        if (prepare(domain) != 0) {
+            s_.processes.end_agent(domain);
+            retire(domain);
             return -1;
+        }
+    }
     AgentClient* agent = s_.processes.agent();
     if (agent == nullptr || !first)
         return 0;
@@ -190,14 +198,14 @@ int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t claus
 // process's domain.
 void ProcessBackend::bind(std::uint32_t id)
 {
-    constexpr std::uint32_t no_arena = ~0u;
     const ProcessProbe* probe = has_own_arena_ ? s_.probes.probe(id) : nullptr;
     if (probe == nullptr)
         return;
     const ps_prochandle* process = s_.processes.find(probe->pid);
-    s_.consumer->bind_probe(id, process != nullptr
-                                    ? DomainArena{process->domain, nullptr}.number()
-                                    : no_arena);
+    s_.consumer->bind_probe(
+        id, process != nullptr
+                ? std::optional(DomainArena{process->domain, nullptr}.number())
+                : std::nullopt);
 }
 
 void ProcessBackend::touch_arenas()

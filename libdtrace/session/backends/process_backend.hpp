@@ -24,6 +24,7 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -74,7 +75,7 @@ private:
     SiteReports& reports_;
     std::unique_ptr<LocalHost> host_;
     TimerThread timer_thread_;
-    std::size_t n_prepared_ = 0; // the number of agents that prepare() was called for
+    std::set<std::size_t> prepared_;   // domains for which prepare() was called
     bool first_arena_is_used_ = false; // by the targets of a domain
     std::string shared_;
     // True if the first arena is only the consumer's own.

@@ -121,7 +121,8 @@ TEST(Arenas, AggregationsOfAProbeAreAcceptedOnlyFromItsArena)
     EXPECT_NE(s.dump().find(" 4\n"), std::string::npos);
 }
 
-TEST(Arenas, ARetiredArenaIsReadToItsEndAndThenRemoved)
+// The process that holds the lock of shard 1 is the parent of this test.
+TEST(Arenas, ARetiredArenaIsReadWithoutWaitingForLocksAndThenRemoved)
 {
     Session s;
     const std::uint32_t epid = s.printf("%d ", {s.types.lookup("int")});
@@ -133,13 +134,51 @@ TEST(Arenas, ARetiredArenaIsReadToItsEndAndThenRemoved)
     s.shard(0)->drops[DTRACEDROP_PRINCIPAL] = 5;
     s.shard(1)->lock = static_cast<dt_u32>(getppid());
     s.consumer().retire_arena(s.arena());
-    EXPECT_EQ(s.drain(DrainKind::Round), "");
-    EXPECT_TRUE(s.consumer().take_removed().empty());
-    s.shard(1)->lock = 0;
-    s.now++;
     EXPECT_EQ(s.drain(DrainKind::Round), "1 2 ");
     EXPECT_EQ(s.consumer().take_removed(), std::vector<const void*>{s.arena()});
     EXPECT_TRUE(s.consumer().take_removed().empty());
     EXPECT_TRUE(s.consumer().report_drops());
     EXPECT_EQ(s.drops, std::vector<std::string>{"5 drops on CPU 0"});
+}
+
+// The records of a ring buffer are printed at the end.
+TEST(Arenas, TheRecordsOfARetiredArenaAreKeptUntilTheEnd)
+{
+    Session s;
+    const std::uint32_t epid = s.printf("%d ", {s.types.lookup("int")});
+    s.arena()->options[DTRACEOPT_bufpolicy] = DT_BUFPOLICY_RING;
+    s.consumer().display().quiet = true;
+    const std::size_t second = s.add_arena();
+    s.record(epid, bytes_of<std::int32_t>(2), 2);
+    s.use_arena(second);
+    s.record(epid, bytes_of<std::int32_t>(1), 1);
+    s.record(epid, bytes_of<std::int32_t>(3), 3);
+    s.consumer().retire_arena(s.arena());
+    EXPECT_EQ(s.drain(DrainKind::Round), "");
+    EXPECT_EQ(s.consumer().take_removed().size(), 1u);
+    s.use_arena(0);
+    EXPECT_EQ(s.drain(DrainKind::Round), "");
+    EXPECT_EQ(s.drain(DrainKind::Final), "1 2 3 ");
+}
+
+// A process can move to another domain while its earlier records are still unread.
+TEST(Arenas, AProbeCanFireInSeveralArenas)
+{
+    Session s;
+    const std::uint32_t epid = s.printf("%d ", {s.types.lookup("int")});
+    s.consumer().display().quiet = true;
+    const std::size_t second = s.add_arena(), third = s.add_arena();
+    const auto* ecb =
+        static_cast<dt_ecb*>(dt_at(s.arena(), s.arena()->ecbs.at)) + epid - 1;
+    s.consumer().bind_probe(ecb->probe, std::nullopt);
+    for (std::size_t arena : {second, third})
+        s.consumer().bind_probe(ecb->probe, static_cast<std::uint32_t>(arena));
+    int time = 0;
+    for (std::size_t arena : {std::size_t{0}, second, third}) {
+        s.use_arena(arena);
+        time++;
+        s.record(epid, bytes_of<std::int32_t>(time), static_cast<std::uint64_t>(time));
+    }
+    EXPECT_EQ(s.drain(), "2 3 ");
+    EXPECT_EQ(s.complaints.size(), 1u);
 }
