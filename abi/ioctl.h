@@ -165,10 +165,10 @@ struct dtk_site {
 };
 
 /*
- * An instruction in a file that processes map. The arguments of a probe of kind
- * DTK_UPROBE are those of C's calling convention, in registers and on the stack. The
- * arguments of a DTK_URETURN are the field arg0 and %rax. Those of a DTK_USTATIC are
- * its operands.
+ * A probed instruction in a file that is mapped into processes. The arguments of a
+ * DTK_UPROBE are read from registers and the stack, as in C's calling convention. The
+ * arguments of a DTK_URETURN are the field arg0 and %rax. The arguments of a
+ * DTK_USTATIC are its operands.
  */
 struct dtk_uprobe {
 	dt_s32 fd;     /* descriptor of the file */

@@ -392,11 +392,11 @@ static int dt_agg_hinted_point(struct dt_mstate *m, dt_u8 *buffer,
 
 /*
  * Creates an entry with the value of the first update. The entry of a
- * distribution is short if the key has no short entry for this bucket yet, and
- * fewer than DT_AGG_POINTS for other buckets. Otherwise it has all buckets. If
- * the buffer has no room for all buckets, and the key has no short entry for
- * this bucket yet, the entry is short after all. Returns the offset of the
- * entry, or 0 if the buffer has no room for it.
+ * distribution is short or has all buckets. If the key already has a short
+ * entry for this bucket, the new entry has all buckets. Otherwise it is short in
+ * two cases: if the key has fewer than DT_AGG_POINTS short entries, or if the
+ * buffer has no room for all buckets. Returns the offset of the entry, or 0 if
+ * the buffer has no room for it.
  */
 static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
 			 const struct dt_action *a, dt_u64 value, dt_u32 hash,

@@ -130,7 +130,7 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	 */
 	a->counters.used = a->counters.n_sets ? 64 : DT_COUNTERS_BYTES;
 	sets_bytes = (dt_u64)a->counters.n_sets << DT_COUNTERS_SHIFT;
-	/* with a private part, the values are there instead */
+	/* if there is a private part, it contains the values */
 	if (a->n_shared == a->n_shards)
 		a->counters.seen = dt_take(&at, sets_bytes, 4096);
 	a->heap_used = DT_ALIGN(at, 64ull);

@@ -294,7 +294,7 @@ struct dt_arena {
 	dt_off shards;
 	dt_u64 shard_bytes;    /* distance between shards */
 	dt_u64 locals_used;    /* bytes allocated for clause-local variables */
-	dt_u64 start_walltime; /* ns since 1970 when the arena was created */
+	dt_u64 start_walltime; /* creation time of the arena, ns since 1970 */
 	/*
 	 * 1: every host has the operation flop, so floating-point instructions
 	 * are allowed

@@ -45,8 +45,8 @@ static inline dt_s64 dt_quantize_value(dt_u32 i)
 }
 
 /*
- * Returns the bucket of a value. Bucket 0 counts values below the base, and
- * bucket levels + 1 counts values at or above the limit.
+ * Returns the bucket of a value. The first bucket, 0, counts values below the
+ * base. The last bucket, `levels` + 1, counts values at or above the limit.
  */
 static inline dt_u32 dt_lquantize_bucket(dt_u64 arg, dt_s64 value)
 {

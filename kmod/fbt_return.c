@@ -2,14 +2,15 @@
 /*
  * Fires probes when functions return, with the kernel's own return hook.
  *
- * The kernel replaces return addresses for kretprobes, and its unwinder, its
- * stack checks and the exit of tasks support that. A kretprobe for each
- * function would need a lot of memory and take long to attach, so there is only
- * one. It is attached to a function of this module that is never called. The
- * ftrace callback of a function that is being entered calls the kretprobe's
- * handler. The instances of the kretprobe are a pool for all consumers. If the
- * pool is empty, the return is counted as lost. Returns in the idle loop, where
- * RCU is not watching and the kernel sets no hooks, are also counted as lost.
+ * The kernel replaces return addresses for kretprobes. Its unwinder, its stack
+ * checks and its code for exiting tasks support that. A kretprobe for each
+ * function would need a lot of memory, and attaching it would take a long time,
+ * so there is only one. It is attached to a function of this module that is
+ * never called. The ftrace callback of a function that is being entered calls the
+ * kretprobe's handler. The instances of the kretprobe are a pool for all
+ * consumers. If the pool is empty, the return is counted as lost. Returns in the
+ * idle loop, where RCU is not watching and the kernel sets no hooks, are also
+ * counted as lost.
  *
  * The hook's own returns must not be hooked, because each of them would run the
  * hook again, until the stack is full. Three rules prevent that.

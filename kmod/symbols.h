@@ -11,7 +11,7 @@
 int dt_symbols_begin(void);
 void dt_symbols_end(void);
 
-/* Returns the address of a symbol, or 0. May wait. */
+/* Returns the address of a kernel symbol, or 0. May sleep. */
 unsigned long dt_kernel_symbol(const char *name);
 
 struct insn;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Parses /proc/PID/maps. A line is "begin-end perms offset major:minor inode path". The
-// first five fields are separated by single blanks. Several blanks precede the path,
+// first five fields are separated by single spaces. Several spaces precede the path,
 // which extends to the end of the line.
 #include "process/maps.hpp"
 

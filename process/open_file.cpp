@@ -68,7 +68,7 @@ std::string_view next_field(std::string_view& line)
     return field;
 }
 
-// Decodes a field. The kernel writes a blank, tab, newline or backslash as a backslash
+// Decodes a field. The kernel writes a space, tab, newline or backslash as a backslash
 // and three octal digits.
 std::string unescaped_field(std::string_view text)
 {

@@ -21,7 +21,8 @@
 
 namespace dt::agent {
 
-// Reads n bytes of the target. Returns false if that fails or the limit is reached.
+// Reads n bytes of the target. Returns false if that fails, or if the caller's limit on
+// the amount of data is reached.
 using ReadBytes = std::function<bool(std::uint64_t at, void* to, std::size_t n)>;
 
 struct FrameTable {

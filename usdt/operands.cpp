@@ -243,7 +243,7 @@ Operand parse_one(std::string_view word, bool is_intel)
     return out;
 }
 
-// Returns whether a size and its @ follow the blanks at the start of the text.
+// Returns whether a size and its @ follow the whitespace at the start of the text.
 bool begins_with_size(std::string_view text)
 {
     std::size_t at = text.find_first_not_of(" \t");
@@ -260,8 +260,8 @@ std::vector<std::string_view> words_of(std::string_view arguments, std::size_t m
         at = arguments.find_first_not_of(" \t", at);
         if (at == std::string_view::npos)
             break;
-        // Blanks inside parentheses and brackets, and blanks around PTR, belong to the
-        // operand. If a parenthesis is not closed, the operand ends at a blank before a
+        // Spaces inside parentheses and brackets, and spaces around PTR, belong to the
+        // operand. If a parenthesis is not closed, the operand ends at a space before a
         // size.
         std::size_t end = at;
         int depth = 0;

@@ -23,7 +23,7 @@ void print_attributes(FILE* out, const char* title, dtrace_attribute_t attribute
                  dtrace_class_name(attribute.dtat_class));
 }
 
-// Splits the text at commas, and removes the blanks around each part.
+// Splits the text at commas, and removes the spaces around each part.
 static std::vector<std::string> split_descriptions(const std::string& text)
 {
     std::vector<std::string> parts;

@@ -29,8 +29,8 @@ static std::vector<Bucket> buckets_of(const AggEntry& row)
     return buckets_of(row.agg->function, row.agg->arg, row.value());
 }
 
-// Returns the index of the first bucket with a count and the index after the last one.
-// Both are 0 if no bucket has a count.
+// Returns the index of the first bucket with a nonzero count, and the index after the
+// last such bucket. Both are 0 if all counts are 0.
 static std::pair<std::size_t, std::size_t> counted(std::span<const Bucket> buckets)
 {
     auto counts = [](const Bucket& b) { return b.count != 0; };

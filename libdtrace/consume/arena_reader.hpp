@@ -30,19 +30,17 @@ namespace dt {
 class ArenaReader {
 public:
     // The references must outlive this object. config.owner and config.alive must be
-    // set.
-    // `number` identifies the arena in EcbTable::bind().
+    // set. `number` identifies the arena in EcbTable::bind().
     ArenaReader(const Consumer::Config& config, void* arena, std::uint32_t number,
                 EcbTable& ecbs, Aggregates& aggregates, DropCounts& drops,
                 int& waits_left);
 
     const dt_arena* arena() const { return arena_; }
-    // Called when all processes that used the arena have exited. The arena is then read
-    // until all of its data have been read.
+    // Called when all processes that used the arena have exited. The following
+    // drains read the remaining data.
     void retire(std::uint64_t now);
     bool is_retired() const { return retired_at_.has_value(); }
-    // Returns whether the arena was retired, and everything that was recorded before
-    // has been read.
+    // Returns whether the arena has been retired and all of its data have been read.
     bool is_finished() const;
 
     // Must be called before snapshot().

@@ -150,8 +150,8 @@ void Consumer::bind_probe(std::uint32_t id, std::optional<std::uint32_t> arena)
 // Removes the arenas that were retired and have been read completely.
 Result<Ok> Consumer::Impl::remove_finished()
 {
-    // The other buffer policies read records only at the end. Those of a retired arena
-    // are read now and kept until then.
+    // With the buffer policies other than switch, records are processed only at the
+    // end. The records of a retired arena are read now and kept until then.
     const bool keeps_records =
         arena->options[DTRACEOPT_bufpolicy] != DT_BUFPOLICY_SWITCH;
     for (auto at = readers.begin(); at != readers.end();) {
@@ -236,8 +236,8 @@ Result<Ok> Consumer::Impl::run(std::size_t index, Output& out, RecordSink& sink)
     return runner.run(ecb, data, out, sink);
 }
 
-// How many times the final drain waits 1 ms for threads that are in a probe. The machine
-// may be busy, or the agent may have stopped such a thread for a moment.
+// How many times the final drain waits 1 ms for threads that are in a probe. The
+// machine may be busy, or the agent may have stopped such a thread for a moment.
 constexpr int most_waits = 1000;
 
 Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)

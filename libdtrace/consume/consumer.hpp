@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The consumer of one session reads records and aggregations from the session's arenas
-// and prints text. Usually a session has one arena. It has several if its targets belong
-// to several users. All arenas have the same program part.
+// and prints text. Usually a session has one arena. It has several if its targets
+// belong to several trust domains (process/trust_domain.hpp). All arenas have the
+// same program part.
 //
 //   shards ──drain──> records ──merge by time──> RecordSink ──> printers ──> Output
 //   shards ──snapshot──> Aggregates ──printa, print_aggregations──> Output
@@ -22,7 +23,7 @@
 // read. Newer records wait for the next round. DrainKind::Final prints all records.
 // Without temporal, a round prints all of its records, sorted only within the round.
 //
-// Targets can write the data part of the arena. The engine copies buffers within their
+// Targets can write the data part of an arena. The engine copies buffers within their
 // bounds. This code checks each record against its clause before use. A shard with an
 // invalid record is reported once, and the rest of its copy is discarded.
 //
@@ -73,11 +74,11 @@ public:
     void add_program(std::shared_ptr<const Program> program,
                      std::uint32_t first_clause);
 
-    // Adds an arena that has the same program part as the first one. Its number must not
-    // be used by another arena. The first arena has the number 0.
+    // Adds an arena that has the same program part as the first one. Its number must
+    // not be used by another arena. The first arena has the number 0.
     void add_arena(void* arena, std::uint32_t number);
     // Reads the rest of an arena in the next drains, and then removes it. No probe may
-    // fire in the arena any more. Not for the first arena.
+    // fire in the arena any more. Must not be called for the first arena.
     void retire_arena(const void* arena);
     // Returns, and forgets, the arenas that were removed.
     std::vector<const void*> take_removed();

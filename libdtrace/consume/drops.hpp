@@ -45,8 +45,8 @@ private:
     bool tell_by_cpu(std::uint32_t kind, bool tags, Events& events);
 
     std::vector<Known> arenas_;
-    // Drops since the last report: of kinds that are counted by CPU, by the number of
-    // the shard, and of the other kinds.
+    // Drops since the last report. lost_in_shard_ is indexed by shard, and contains the
+    // kinds that are counted by CPU. lost_ contains the other kinds.
     std::vector<Counts> lost_in_shard_;
     Counts lost_{};
     Counts totals_{};

@@ -56,7 +56,8 @@ public:
     void add(std::shared_ptr<const Program> program, std::uint32_t first_clause);
 
     // Called when a probe is used for another process. Rereads the name of the probe's
-    // provider from the arena, also for existing ECBs. Undoes the calls to bind().
+    // provider from the arena, also for existing ECBs. Undoes the calls to bind() for
+    // this probe.
     void rename(std::uint32_t id);
     // Returns null if there is no such EPID, or if its clause was not added.
     EcbState* find(std::uint32_t epid)
@@ -65,16 +66,17 @@ public:
             return states_[epid].get();
         return make(epid);
     }
-    // Says that a probe may fire in an arena, in addition to the arenas of earlier calls.
-    // Called after clauses have been enabled at the probe. With nullopt, the probe fires
-    // in no arena until the next call. If bind() was never called for a probe, it may
-    // fire in every arena.
+    // Records that a probe may fire in an arena, in addition to the arenas of earlier
+    // calls. Called after clauses have been enabled at the probe. If `arena` is
+    // nullopt, adds no arena. Until the first call for a probe, the probe may fire in
+    // every arena.
     void bind(std::uint32_t probe, std::optional<std::uint32_t> arena);
     // Like find(), but also returns null if the record or aggregation cannot be from
     // this shard of this arena: if targets map the shard and the EPID's probe never
     // fires in a target, or if the probe fires in another arena.
     EcbState* find_in(std::uint32_t arena, std::uint32_t shard, std::uint32_t epid);
-    // The same for counters, which belong to a clause and not to one of its ECBs.
+    // Like find_in(), but for counters. All ECBs of a clause share its counters, so
+    // it is sufficient if the probe of one of these ECBs may fire in the arena.
     EcbState* find_counted(std::uint32_t arena, std::uint32_t epid);
 
 private:
@@ -92,8 +94,8 @@ private:
     std::map<std::uint32_t, Known> clauses_;
     std::vector<std::unique_ptr<EcbState>> states_;  // indexed by EPID
     std::vector<std::unique_ptr<ProbeName>> probes_; // indexed by probe id
-    // Set by bind().
-    // Indexed by probe id. An element is nullopt if bind() was not called.
+    // The arenas that bind() has recorded for each probe, indexed by probe id. An
+    // element is nullopt until bind() is called for this probe.
     std::vector<std::optional<std::vector<std::uint32_t>>> arenas_of_probe_;
     std::map<std::uint32_t, std::set<std::uint32_t>> arenas_of_clause_;
 };

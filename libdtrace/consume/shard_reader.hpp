@@ -21,16 +21,17 @@ namespace dt {
 
 class ShardReader {
 public:
-    // config.owner and config.alive must be set. `waits_left` is how many more times the
-    // final drain may wait 1 ms for a lock. All arenas share it.
+    // config.owner and config.alive must be set. `waits_left` is how many more times
+    // the final drain may wait 1 ms for a lock. All arenas share it.
     ShardReader(const Consumer::Config& config, void* arena, std::uint32_t n_shards,
                 int& waits_left);
 
-    void begin_snapshot(); // refills the budget for testing locks
-    void begin_drain();    // refills the budget of lock tests
+    // These two functions refill the budget of lock tests.
+    void begin_snapshot();
+    void begin_drain();
 
     // These two functions swap the two buffers of a shard, and copy the data of the
-    // previously active buffer. The copy is written to `to`, which has space for a
+    // previously active buffer. The copy is written to `to`, which has space for an
     // entire buffer of `max` bytes. The functions return the number of bytes copied,
     // or -1 if the shard stays locked. `began` is the start time of the round.
     dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,

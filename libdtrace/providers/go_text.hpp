@@ -34,8 +34,8 @@ AddressRange go_text(ElfImage& image);
 struct StackCheck {
     bool is_go = false;
     std::size_t n_bytes = 0; // up to the end of the function's check; 0: no check
-    // Returns whether the stack may have no free byte when the instruction at that
-    // offset runs.
+    // Returns whether the stack may have no free bytes left when the instruction at the
+    // given offset runs.
     bool may_lack_stack(std::uint64_t offset) const
     {
         return is_go && (n_bytes == 0 || offset < n_bytes);

@@ -52,9 +52,9 @@ private:
             at - all_.back().end() >= patch_bytes)
             all_.push_back({at, {}, {}});
         Difference& last = all_.back();
-        // The bytes between `last` and this byte do not differ from the file. To extend
-        // `last` to this byte, they are needed too. If some of them are on the previous
-        // page, they are no longer in `now`, so a new difference begins here.
+        // The bytes between `last` and this byte do not differ from the file, but
+        // extending `last` to this byte needs them too. If some of them are on the
+        // previous page, they are no longer in `now`, so a new difference begins here.
         std::size_t n_between = at - last.end();
         if (n_between > i) {
             all_.push_back({at, {now[i]}, {then[i]}});

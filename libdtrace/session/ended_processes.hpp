@@ -26,7 +26,7 @@ namespace dt {
 struct EndedProcess {
     pid_t like = 0; // a process with the same modules, or 0
     std::unique_ptr<ProcessSymbols> symbols;
-    std::uint64_t n = 0; // the number of the exit: 1 for the first process to exit
+    std::uint64_t n = 0; // exits are numbered, starting with 1
 };
 
 class EndedProcesses {

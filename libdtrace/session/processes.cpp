@@ -16,11 +16,12 @@ namespace dt {
 
 // The maximum number of agents at a time, each of which serves one domain.
 constexpr std::size_t max_domains = 64;
-// How many domains an owner's processes can have. Further processes share a domain, so
-// that a user cannot use up all domains with sandboxes and namespaces.
+// The maximum number of domains for the processes of one owner. Processes above this
+// limit share one more domain, so that a user cannot use up all domains with sandboxes
+// and namespaces.
 constexpr std::size_t max_domains_of_owner = 16;
 
-// Returns the key of the domain that an owner's further processes share.
+// Returns the key of the domain that an owner's processes above the limit share.
 static TrustDomain overflow_domain(std::uint64_t owner)
 {
     TrustDomain key;
@@ -91,9 +92,9 @@ bool Processes::needs_new_domain(pid_t pid) const
                        [](const auto& domain) { return domain->key.has_value(); });
 }
 
-// Returns the domain for a process with this key. Starts an agent if the process needs a
-// new domain. If the process has exited and thus has no key, returns any domain, because
-// its agent reports that.
+// Returns the domain for a process with this key. Starts an agent if the process
+// needs a new domain. If the process has exited and thus has no key, returns any
+// domain, because every agent can report the exit.
 Result<std::size_t> Processes::domain_for(const std::optional<TrustDomain>& wanted)
 {
     if (auto agent = ensure_agent(); !agent)

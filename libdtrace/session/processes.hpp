@@ -60,8 +60,8 @@ public:
     // Returns null if they cannot be read, or if the process is dtrace or its agent.
     std::unique_ptr<ProcessSymbols> open_symbols(pid_t pid);
     void release(ps_prochandle* process);
-    // Adds a child that an agent already holds. The child may have exited. It belongs to
-    // the parent's domain, whose memory it maps.
+    // Adds a child that an agent already holds. The child may have exited. It belongs
+    // to the parent's domain, whose memory it maps.
     void follow(std::size_t domain, pid_t parent, pid_t child);
     int n_followed() const; // children that are held
 
@@ -82,8 +82,8 @@ public:
     UntracedSymbols& untraced() { return untraced_; }
     // Starts the first agent.
     Result<Ok> ensure_agent();
-    // Returns the number of agents that were started. They are numbered from 0, like the
-    // domains.
+    // Returns the number of agents that were started. They are numbered from 0, like
+    // the domains.
     std::size_t n_agents() const { return domains_.size(); }
     // Returns the agent of a domain. Returns null if it has not been started, or if
     // retire_unused() has ended it.
@@ -102,17 +102,17 @@ public:
     void set_trusts_all(bool trusts_all) { trusts_all_ = trusts_all; }
     // Returns true if there are domains, but the process cannot join any of them.
     bool needs_new_domain(pid_t pid) const;
-    // Returns whether the domain has held processes.
+    // Returns whether at least one process of the domain is held.
     bool is_in_use(std::size_t domain) const;
     std::size_t n_domains_in_use() const;
-    // Makes the agents of unused domains available for other domains. Only before tracing
-    // begins, because an agent keeps its arena.
+    // Makes the agents of unused domains available for other domains. Must not be
+    // called while tracing, because an agent keeps its arena.
     void forget_unused_domains();
     // Ends an agent that cannot be used. Its processes are lost.
     void end_agent(std::size_t domain);
-    // Ends the agents of domains that have had no held process for a second, and agents
-    // that have died. Returns the numbers of these domains. Processes of the same user
-    // that are grabbed later become members of a new domain.
+    // Shuts down the agents of domains that have had no held process for a second, and
+    // cleans up agents that have died. Returns the numbers of all these domains.
+    // Processes of the same users that are grabbed later belong to new domains.
     std::vector<std::size_t> retire_unused(std::uint64_t now_ns);
     // Returns, and forgets, the messages about truncated tables in the targets' files.
     std::vector<std::string> take_cuts() { return images_.take_cuts(); }
@@ -142,7 +142,7 @@ private:
     KernelSymbols kernel_;
     struct Domain {
         std::optional<AgentClient> agent;
-        std::optional<TrustDomain> key{};  // nullopt until it has a process
+        std::optional<TrustDomain> key{};  // nullopt until a process belongs to it
         std::uint64_t unused_since_ns = 0; // 0 while the domain is in use
     };
     std::vector<std::unique_ptr<Domain>> domains_;

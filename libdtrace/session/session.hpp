@@ -78,7 +78,7 @@ private:
     ProgramCompiler compiler_{s_};
     std::unique_ptr<Backend> backend_; // null before go()
     Targets targets_{s_, backend_};
-    // A line for each arena's dt_clock, by the address of the arena.
+    // The clock line of each arena's dt_clock. The key is the address of the arena.
     std::map<const void*, ClockLine> clock_lines_;
     std::uint64_t cleaned_at_ = 0, lease_renewed_at_ = 0; // monotonic ns
 };

@@ -47,7 +47,7 @@ public:
 struct DomainArena {
     std::size_t domain = 0; // index for Processes::agent()
     std::unique_ptr<ArenaMemory> memory;
-    // The number in the consumer. The first arena has the number 0.
+    // The arena's number in the consumer. The first arena has the number 0.
     std::uint32_t number() const { return static_cast<std::uint32_t>(domain) + 1; }
 };
 

@@ -15,8 +15,9 @@
 
 namespace dt {
 
-// The words of a report about sites. `before` and `after` surround the name of a site.
-// If the list of sites is long, it ends with the number of omitted sites and `more`.
+// The wording of a report about sites. `before` and `after` surround the name of a
+// site. If the list of sites is shortened, it ends with the number of omitted sites
+// and `more`.
 struct SiteWords {
     std::string before, after, more;
 };

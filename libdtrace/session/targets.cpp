@@ -138,7 +138,7 @@ void Targets::handle_events()
             return;
 }
 
-// Handles the events of one agent. Returns false if the time is over.
+// Handles the events of one agent. Returns false if the time limit is reached.
 bool Targets::handle_events_of(std::size_t domain, std::uint64_t until_ns)
 {
     AgentClient* agent = s_.processes.agent(domain);

@@ -2,7 +2,7 @@
 // Decides which processes may become targets, depending on their trust domains. Targets
 // of different domains have separate memory. If targets share data through the D
 // program, only processes of one domain can be traced: that of the first target. With
-// -x trust=all, all processes belong to this domain.
+// -x trust=all, all processes belong to one domain.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -18,8 +18,8 @@ public:
     explicit UserLimit(SessionState& state) : s_(state) {}
 
     // Returns whether a process may become a target. `shared` names the data that
-    // targets share (Backend::shared_between_targets()). If the process may not become a
-    // target, records it as omitted.
+    // targets share (Backend::shared_between_targets()). If the process may not
+    // become a target, records it as omitted.
     bool admits(pid_t pid, const std::string& shared);
     // Reports the omitted processes if one of their users has not been reported yet.
     void report_left_out();

@@ -164,7 +164,7 @@ std::size_t opening_of_last(std::string_view text)
 }
 
 // Returns the offset at which the name starts after a return type. The name starts
-// after the last blank that is outside brackets.
+// after the last space that is outside brackets.
 std::size_t start_of_name(std::string_view text)
 {
     std::size_t from = text.size();

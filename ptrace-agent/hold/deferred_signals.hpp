@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Signals that arrive while their thread is in our code. They are deferred until the
+// Signals that arrive while a thread is in our code. They are deferred until the
 // thread has left our code (Thread::deferred).
 //
 // Deferred signals are merged as the kernel merges blocked signals. When the thread has

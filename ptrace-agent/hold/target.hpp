@@ -86,7 +86,7 @@ struct Thread {
     bool interrupted = false; // PTRACE_INTERRUPT was sent but has not stopped it yet
     bool in_vfork = false;    // waits in the kernel until its child execs or exits
     bool held = false;        // not resumed until the client requests it
-    bool inside_exec = false; // held at the event of its exec, inside execve(2)
+    bool inside_exec = false; // held at its exec event, still in execve(2)
     // The monotonic time at which the hold ends even if the client is silent. 0 means
     // that the hold has no such limit.
     std::uint64_t hold_ends_ns = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// System calls that fail with EINTR when their thread is stopped, although no signal
-// has arrived.
+// Repeats system calls that fail with EINTR because the calling thread was stopped,
+// although no signal has arrived.
 #pragma once
 
 #include <sys/types.h>

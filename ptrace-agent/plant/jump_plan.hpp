@@ -49,7 +49,7 @@ inline constexpr const char* no_room = "no free address space is within a jump's
 // any of them.
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted, PeriodicTask& periodic);
-// Builds the patch of a planned window. Errors are those of PatchBuilder::build().
+// Builds the patch of a planned window. Errors: see PatchBuilder::build().
 Result<Patch> build_patch(AddressSpace& space, const Window& window,
                           const Placement& place, PatchBuilder& builder);
 

@@ -61,7 +61,7 @@ private:
     std::array<std::byte, page + 16> text_;
 };
 
-// The sites of one request, and the tracepoints that were made from them.
+// The sites of one request, and the tracepoints that were created from them.
 struct PlacedSites {
     explicit PlacedSites(AddressSpace& target) : space(target), window(target) {}
 

@@ -60,7 +60,7 @@ private:
     const ArenaMap& arena_;
     Alarms& alarms_;
     std::vector<Timer> timers_;
-    std::vector<std::uint32_t> due_; // profile probes of this tick; empty at its end
+    std::vector<std::uint32_t> due_; // probes due in this tick; empty between ticks
     Rotation rotation_;              // all threads, or none if there are no timers
     SampleBudget budget_;
     std::uint64_t n_samples_ = 0, n_left_out_ = 0;

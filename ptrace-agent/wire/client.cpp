@@ -28,17 +28,18 @@ static_assert(agent_silence_ns == 15'000'000'000);
 
 namespace {
 
-// Observes whether a process makes progress while it keeps this one waiting.
+// Measures how long a process uses no CPU time while the caller waits for it.
 class SilenceWatch {
 public:
     explicit SilenceWatch(pid_t pid) : pid_(pid), used_ns_(used_ns()) {}
 
-    // Returns whether the process has not used any CPU time for agent_silence_ns. Must be
+    // Returns whether the process has used no CPU time for agent_silence_ns. Must be
     // called several times a second.
     bool is_over()
     {
         const std::uint64_t now = monotonic_ns(), used = used_ns();
-        // If this process was stopped itself, the agent may have been stopped as well.
+        // If the time since the last call is long, the calling process was stopped. The
+        // agent may have been stopped as well, so at most longest_ns is counted.
         silent_ns_ =
             used == used_ns_ ? silent_ns_ + std::min(now - last_ns_, longest_ns) : 0;
         used_ns_ = used;
@@ -58,14 +59,14 @@ private:
                static_cast<std::uint64_t>(used.tv_nsec);
     }
 
-    // The maximum time that one call to is_over() counts.
+    // The maximum time that one call to is_over() adds to silent_ns_.
     static constexpr std::uint64_t longest_ns = 1'000'000'000;
     pid_t pid_;
     std::uint64_t used_ns_, silent_ns_ = 0, last_ns_ = monotonic_ns();
 };
 
 // Waits until the descriptor is ready for these poll(2) events. Returns false if the
-// process is silent for agent_silence_ns before.
+// process uses no CPU time for agent_silence_ns before that.
 bool wait_until_ready(int descriptor, short events, pid_t pid)
 {
     constexpr int look_again_ms = 200;
@@ -164,8 +165,8 @@ Result<AgentClient> AgentClient::start()
 }
 
 // Sends all n bytes. The descriptors are sent with the first byte. Returns false on
-// failure. MSG_NOSIGNAL prevents a SIGPIPE if the agent is dead. While the socket's buffer
-// is full, calls await(), which returns whether to try again.
+// failure. MSG_NOSIGNAL prevents a SIGPIPE if the agent is dead. While the socket's
+// buffer is full, calls await(), which returns whether to try again.
 static bool send_all(int socket, const void* from, std::size_t n,
                      std::span<const int> fds, const std::function<bool()>& await)
 {
@@ -363,7 +364,8 @@ Result<Target> AgentClient::create(const std::vector<std::string>& argv,
         out.put<std::uint8_t>(change.value ? 1 : 0);
         out.text(change.value ? *change.value : std::string());
     }
-    // The command runs up to the point that evaltime selects, which may take any time.
+    // The command runs up to the point that evaltime selects, which may take any
+    // amount of time.
     awaits_command_ = true;
     auto reply = call(request_create, out.body());
     awaits_command_ = false;

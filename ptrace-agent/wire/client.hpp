@@ -252,16 +252,17 @@ struct AgentEvent {
     std::vector<ForgottenProbe> forgotten; // for libraries_changed
 };
 
-// A probe that fires at regular intervals in each running thread of the targets. arg0 is
-// 0, and arg1 is the program counter.
+// A probe that fires at regular intervals in each running thread of the targets. arg0
+// is 0, and arg1 is the program counter.
 struct ProfileTimer {
     std::uint32_t probe = 0;
     std::uint32_t pad = 0;
     std::uint64_t interval_ns = 0;
 };
 
-// How long an agent may neither reply nor use CPU time. This is shorter than the lease of
-// the session, which the waiting client does not extend.
+// The maximum time for which an agent may neither reply nor use CPU time. It is shorter
+// than the session's lease, because the client does not extend the lease while it
+// waits.
 constexpr std::uint64_t agent_silence_ns = 15'000'000'000;
 
 class AgentClient {
@@ -375,7 +376,8 @@ public:
     pid_t agent_pid() const { return agent_; }
     // Returns whether the agent has died.
     bool is_gone() const { return gone_; }
-    // Closes the socket, but does not wait for the agent's end as the destructor does.
+    // Closes the socket. Unlike the destructor, does not wait until the agent has
+    // exited.
     void hang_up() { socket_.reset(); }
 
 private:
@@ -404,7 +406,7 @@ private:
     std::map<pid_t, std::uint32_t> n_execs_; // execs that next_event() has reported
     std::optional<std::vector<std::byte>> reply_;
     std::size_t n_unread_ = 0;    // the number of replies that will be discarded
-    bool awaits_command_ = false; // create() may wait for any time
+    bool awaits_command_ = false; // create() may wait for any length of time
     bool gone_ = false;
 };
 

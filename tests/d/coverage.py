@@ -4,9 +4,9 @@
 
 The rows are read from the headers that the compiler and the engine expand: built-in
 variables, subroutines, actions, aggregating functions, options, faults, drops, error tags
-and conversions of printf. A row is covered if a program uses its name: a tst program if the row
-works in a program of this directory, otherwise an err program that is refused. An error tag
-needs an err.D_TAG.* program, which must fail with that tag.
+and conversions of printf. A row is covered if a program uses its name. Usually this is a tst program.
+For a row that cannot work in these tests, it is an err program, which must be refused. An error
+tag needs an err.D_TAG.* program, which must fail with that tag.
 
 EXEMPT lists the rows that no program can cover, each with the reason. A row in EXEMPT that
 a program covers is an error as well, so the list stays true.

@@ -60,7 +60,7 @@ class Mallocstat:
         return out if status == 0 else err
 
 def lines_of(text):
-    """Returns the lines of the text without their leading blanks."""
+    """Returns the lines of the text without their leading spaces."""
     return [line.lstrip() for line in text.splitlines()]
 
 def end_of(lines, text):

@@ -12,7 +12,7 @@ from traced import ready, released
 
 WORK = "pid$1:a.out:work:entry"
 
-# Each program uses another part of the engine. $1 is the mutator, and $2 the innocent target of the same user.
+# Each program tests a different part of the engine. $1 is the mutator, and $2 the innocent target of the same user.
 PROGRAMS = {
     "aggregations": """{ @c = count(); @s[arg0 % 7] = sum(arg0); @q[copyinstr(arg1)] = quantize(arg0);
         @l = lquantize(arg0, 0, 1000, 10); @ll = llquantize(arg0, 10, 0, 6, 20); @m = min(arg0); @x = max(arg0);

@@ -41,7 +41,7 @@ class Command:
         self.shown = tidied("\n".join(shown))
 
 def tidied(text):
-    """Returns the text without blanks at line ends and without consecutive empty lines."""
+    """Returns the text without spaces at line ends and without consecutive empty lines."""
     lines = [line.rstrip() for line in text.splitlines()]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
 

@@ -1,5 +1,5 @@
-"""Tests stacks that are unwound, switched, walked or nearly full while the functions on them are probed, and signal
-storms (D and H in docs/faults.md)."""
+"""Tests stacks that are unwound, switched, walked or nearly full while the functions on them are probed. Also tests
+signal storms. These are the parts D and H of docs/faults.md."""
 import random, re, subprocess, time
 
 from faults import *

@@ -67,7 +67,7 @@ def test_of(title, *command, **more):
     return test
 
 def without_digits(said):
-    """Removes numbers, and replaces each run of blanks with a single blank, because the run's length depends on the
+    """Removes numbers, and replaces each run of spaces with a single space, because the run's length depends on the
     numbers."""
     return re.sub(rb" +", b" ", re.sub(rb"[\d.]+", b"", said))
 

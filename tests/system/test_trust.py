@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Tests sessions whose targets belong to several trust domains: to different users, or to sandboxes.
 
-Each domain has its own agent and its own arena. What the targets of one domain can write to, no target of another
-domain reads, and the results are the same as with a single domain.
+Each domain has its own agent and its own arena. No target reads memory to which targets of another
+domain can write, and the results are the same as with a single domain.
 """
 import signal, subprocess
 
 from harness import *
 from traced import Traced, numbers, ready, released, table
 
-# Reads lines. For "beat N", reaches the probe trusttest:::beat N times. For "spoil", overwrites the session's memory that
-# it shares with dtrace, which is the mapping of dtrace-data, again and again until the next line arrives. Replies to each
-# line with a line. With the argument "sandbox", first gives up privileges and installs a seccomp filter.
+# A target that reads lines. For "beat N", it reaches the probe trusttest:::beat N times. For "spoil", it repeatedly
+# overwrites the memory that it shares with dtrace (the mapping of dtrace-data) until the next line arrives. It replies
+# to each line with a line. With the argument "sandbox", it first gives up privileges and installs a seccomp filter.
 SOURCE = r"""
 #define _GNU_SOURCE
 #include <dtrace/sdt.h>
@@ -104,7 +104,7 @@ def targets(t, *users, arguments=()):
         yield running
 
 def order(process, line):
-    """Gives a target an order, and waits for its reply."""
+    """Sends an order to a target, and waits for its reply."""
     process.stdin.write(line + "\n")
     process.stdin.flush()
     return ready(process).strip()

@@ -135,7 +135,7 @@ static uint64_t choose_part(const struct dt_arena *a, uint64_t *random, uint64_t
 	}
 }
 
-/* Returns a value for a word at an offset whose present value is `now`. */
+/* Returns a new value for the word at this offset. Its old value is `now`. */
 static uint64_t choose_value(const struct dt_arena *a, uint64_t *random, uint64_t at,
 			     uint64_t now)
 {

@@ -29,7 +29,7 @@ struct dt_shown {
 
 /*
  * Returns the first len_bytes bytes of a text, but at most 40. Bytes that are not
- * visible ASCII could affect a terminal, so they are escaped. A blank, for
+ * visible ASCII could affect a terminal, so they are escaped. A space, for
  * example, becomes \x20.
  */
 static struct dt_shown dt_shown(const char *text, size_t len_bytes)

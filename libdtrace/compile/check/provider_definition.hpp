@@ -32,9 +32,9 @@ struct ProviderDefinition {
 std::variant<std::shared_ptr<const ProviderDefinition>, std::string>
 read_definition(std::string_view provider, std::string_view text);
 
-// Returns the arguments that D programs see: for each one, its type and the index of
-// the argument that the traced program passes. If the probe has no translated list,
-// D programs see the native arguments.
+// Returns the type of each argument that D programs use, and the index of the native
+// argument from which it is computed. If the probe has no translated list, D programs
+// use the native arguments, which are those that the traced program passes.
 std::vector<ArgumentTypes::Defined> shown_arguments(const ProviderProbe& probe);
 
 } // namespace dt

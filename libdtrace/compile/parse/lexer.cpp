@@ -349,7 +349,7 @@ Token Lexer::word(Token token)
         process
             ? *process + std::string(text_.substr(after_process, end - after_process))
             : std::string(spelled);
-    // Replaces a run of blanks with one space: "struct   foo" becomes "struct foo".
+    // Replaces a run of whitespace with one space: "struct   foo" becomes "struct foo".
     std::size_t blanks = token.text.find_first_of(" \t");
     if (blanks != std::string::npos)
         token.text.replace(blanks, token.text.find_first_not_of(" \t", blanks) - blanks,

@@ -9,10 +9,10 @@
 // The lexer consumes comments, #! lines and control lines. It passes each control line
 // to the parser's pragma handler, together with its place.
 //
-// `/` closes an open predicate if the next character that is not blank is `;`, `{` or
-// `/`, or if there is no such character. Otherwise `/` is the division operator. Two
-// slashes start a comment, except inside a predicate, where the first slash closes the
-// predicate.
+// `/` closes an open predicate if the next character that is not whitespace is `;`,
+// `{` or `/`, or if there is no such character. Otherwise `/` is the division
+// operator. Two slashes start a comment, except inside a predicate, where the first
+// slash closes the predicate.
 //
 // The text may contain any bytes, including NUL. The time is linear in its length.
 #pragma once
@@ -175,7 +175,7 @@ private:
     int text_line_ = 1;                 // line number in the text, regardless of #line
     const std::string* file_ = nullptr; // file that #line named
     bool c_header_ = false;
-    bool fresh_line_ = true; // only blanks have been read since the start of the line
+    bool fresh_line_ = true; // only whitespace was read since the line began
     bool predicate_open_ = false;
     int parens_ = 0, brackets_ = 0;
 };

@@ -11,7 +11,8 @@
 
 namespace dt {
 
-// The words of a control line, separated by blanks. Quotes around a word are removed.
+// The words of a control line, separated by whitespace. Quotes around a word are
+// removed.
 struct Pragmas::Words {
     std::string_view rest;
 

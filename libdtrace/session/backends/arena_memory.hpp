@@ -22,7 +22,7 @@ namespace dt {
 class ArenaMemory {
 public:
     static Result<ArenaMemory> create(const dt_arena_config& config);
-    // Creates another arena with the program part of `first`, which was made by
+    // Creates another arena with the program part of `first`, which was created by
     // create(), and with its own data and private parts. Its program part is mapped
     // read-only. `number` is 1 or more, and different for each arena.
     static Result<ArenaMemory> create_like(const ArenaMemory& first,

@@ -53,7 +53,7 @@ int ProcessBackend::make_arena()
                            shared_ +
                            " among them; use an aggregation or a self-> variable "
                            "instead, or -x trust=all if they may share memory");
-    // Processes of further users can be found later only if the user named none.
+    // Processes of other users can be found later only if the user named no targets.
     has_own_arena_ = shared_.empty() &&
                      (n_domains > 1 || (s_.options.trust == TrustOption::user &&
                                         !s_.has_own_targets() && s_.awaits_statics()));
@@ -85,8 +85,8 @@ Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t domain)
     return memory;
 }
 
-// Passes an arena to the agent of a domain. If the agent has died, an event reports that,
-// and the other domains are not affected.
+// Passes an arena to the agent of a domain. If the agent has died, an event reports
+// that, and the other domains are not affected.
 int ProcessBackend::prepare(std::size_t domain)
 {
     AgentClient* agent = s_.processes.agent(domain);
@@ -108,7 +108,7 @@ int ProcessBackend::prepare(std::size_t domain)
     return 0;
 }
 
-// Called when a domain has no process and no agent any more.
+// Called when a domain no longer has any process or agent.
 void ProcessBackend::retire(std::size_t domain)
 {
     for (const DomainArena& arena : s_.domain_arenas)
@@ -241,7 +241,7 @@ void ProcessBackend::copy_variables()
     for (const DomainArena& arena : s_.domain_arenas) {
         auto* to =
             static_cast<std::uint64_t*>(dt_at(arena.memory->base(), header->globals));
-        // A clause that runs at the same time sees the old or the new value of a word.
+        // A clause that runs at the same time reads the old or the new value of a word.
         for (std::size_t i = 0; i < header->globals_used / sizeof *to; i++)
             __atomic_store_n(&to[i], __atomic_load_n(&from[i], __ATOMIC_RELAXED),
                              __ATOMIC_RELAXED);

@@ -20,8 +20,8 @@ struct Uses {
     std::set<std::uint32_t> arrays_read, arrays_written; // associative arrays
 };
 
-// Returns whether the clause fires only in the consumer: its probes are BEGIN, END and
-// tick, and it cannot match further ones.
+// Returns whether the clause fires only in the consumer: it matches only BEGIN, END and
+// tick probes, and cannot match probes of targets later.
 bool is_of_consumer(const SessionState& state, const dtrace_prog& prog, std::size_t k)
 {
     const auto& timers = state.providers.profile.timers();
@@ -39,8 +39,8 @@ bool is_of_consumer(const SessionState& state, const dtrace_prog& prog, std::siz
            });
 }
 
-// The address of a structure or an array that is a global variable is loaded before a
-// part of the variable is read or written. So such a load may be a write.
+// Returns whether a global variable is a structure or an array. Before a part of such a
+// variable is read or written, its address is loaded. So a load may lead to a write.
 bool is_in_memory(const dif_varinfo& variable)
 {
     return (variable.type.flags & DIF_TF_BYREF) != 0 &&

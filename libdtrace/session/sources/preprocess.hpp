@@ -22,7 +22,7 @@ constexpr std::uint32_t language_version = 1U << 24 | 13U << 12;
 struct Preprocessor {
     std::string path = "cpp"; // searched in $PATH
     std::vector<std::string> define, undef, incdir;
-    std::string arguments;     // more arguments for cpp, separated by blanks
+    std::string arguments;     // more arguments for cpp, separated by spaces
     bool list_headers = false; // list headers on stderr
     // The dialect of -X: a and t are GNU C, c is ISO C, and s is pre-ISO C.
     char dialect = 'a';

@@ -1,5 +1,5 @@
 /*
- * Tabs and blanks at the end of a line are ignored.
+ * Tabs and spaces at the end of a line are ignored.
  * @flags: -q
  */
 BEGIN	{   

@@ -1,5 +1,5 @@
 /*
- * A comment is allowed wherever a blank is allowed.
+ * A comment is allowed wherever whitespace is allowed.
  * @flags: -q
  */
 /* before */ BEGIN /* after the probe */ /* over

@@ -1,5 +1,5 @@
 /*
- * A bit-field prints as an integer of its own width and sign.
+ * A bit-field prints as an integer of its own width and signedness.
  * @flags: -q
  */
 struct bits { int a : 4; unsigned b : 4; };

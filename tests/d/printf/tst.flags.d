@@ -1,5 +1,5 @@
 /*
- * The flags # 0 - + and blank have the same effect as in C.
+ * The flags # 0 - + and space have the same effect as in C.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * -x amin checks an inline's own attributes instead of those of the names in it.
+ * -x amin checks an inline's own attributes instead of the attributes of the names in it.
  * @flags: -q -x amin=Stable/Stable/Common
  */
 #pragma D attributes Stable/Stable/Common one

@@ -1,5 +1,5 @@
 /*
- * The attributes of an inline replace those of the names in it.
+ * The attributes of an inline replace the attributes of the names in it.
  * @flags: -e -v
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * json skips blanks, leaves escapes unchanged, and returns NULL for invalid JSON.
+ * json skips whitespace, leaves escapes unchanged, and returns NULL for invalid JSON.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * The names of the probe that fires are probeprov, probemod, probefunc and probename.
+ * probeprov, probemod, probefunc and probename are the four parts of the firing probe's name.
  * @flags: -q
  */
 BEGIN

@@ -13,8 +13,9 @@ using namespace dt::test;
 
 namespace {
 
-// Checks that each jump leads to the copy of its instruction, and that each other
-// instruction that begins inside a jump starts with a trap byte.
+// Checks that each jump leads to the copy of its instruction. Also checks that if
+// another instruction begins inside a jump, the byte at which it begins is a trap
+// byte.
 void check_chain(const Window& window, const Built& built)
 {
     const Patch& patch = built.patch;

@@ -44,7 +44,7 @@ public:
     // original text.
     Ended run_and_leave(const std::vector<std::vector<std::byte>>& sequence,
                         std::size_t key);
-    bool dense_targets = false; // makes most instructions branch targets
+    bool dense_targets = false; // turns most instructions into branch targets
     const std::string& report() const { return report_; }
 
     // run() counts the windows only if the runs ended with `same` or `faulted`. n_moved

@@ -84,7 +84,7 @@ TEST(TrustDomain, DiffersIfTheGroupsOrTheCapabilitiesDo)
     });
     EXPECT_NE(trust_domain_of(one.pid()), trust_domain_of(other.pid()));
     EXPECT_NE(trust_domain_of(one.pid()), trust_domain_of(capable.pid()));
-    // A process that may trace every process is not protected by its groups.
+    // The groups of a process that may trace every process are not compared.
     const Child root([] { (void)!setgid(65533); });
     EXPECT_EQ(trust_domain_of(root.pid()), trust_domain_of(getpid()));
 }

@@ -177,7 +177,7 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
     EXPECT_EQ(add(provider, probe, "a", nullptr, std::string(128, 'f').c_str()),
               EINVAL);
     EXPECT_EQ(add(provider, probe, "a", nullptr, "<module>.f(int, char)+0"),
-              EINVAL); // it contains a blank
+              EINVAL); // it contains a space
     EXPECT_EQ(add(provider, probe, "a", nullptr, "<module>.f*"), 0);
 }
 

@@ -75,7 +75,7 @@ struct dtrace_usdt_provider *dtrace_usdt_create(const char *provider, const char
  * bytes; NULL: the probe's name, in which __ replaces each -
  * @name: a letter or _, then letters, digits, _ and -, at most 63 bytes, where each -
  * counts as two, because __ replaces it in the note. In D, __ is shown as -.
- * @arguments: at most 12 types, separated by blanks or commas: int8_t, int16_t,
+ * @arguments: at most 12 types, separated by spaces or commas: int8_t, int16_t,
  * int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, pointer, string
  * (ends in a zero byte), double. NULL or "" means no arguments.
  * @probe: dtrace_usdt_add() sets this variable to a probe that is off,
