@@ -35,7 +35,7 @@ struct dt_counted_key {
 	dt_u64 key[1]; /* counted_words words */
 };
 #define DT_COUNTED_WORDS 3 /* the maximum number of words of a key */
-#define DT_COUNTED_REACH 8 /* the number of entries where a key may be */
+#define DT_COUNTED_REACH 8 /* the number of entries to search for a key */
 #define DT_COUNTED_HASH 0x9e3779b97f4a7c15ull
 
 /* Returns log2 of the size of an entry in the table of keys. */

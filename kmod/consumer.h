@@ -129,8 +129,8 @@ void dt_anonymous_end(void);
 long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **claimed);
 
 /*
- * The state in which a probe fires, for D's variables. The provider zeroes it
- * and sets the members that it knows.
+ * The state in which a probe fires. D variables get their values from it. The
+ * provider zeroes it and sets the members that it knows.
  */
 struct dt_context {
 	struct dt_host host; /* set by fire.c */

@@ -111,8 +111,8 @@ int dt_choose_sys_writech(const u64 *in, u64 *out)
 }
 
 /*
- * Returns whether kernel_clone(args) creates a process for a system call, and
- * not a thread of a process or of the kernel.
+ * Returns whether kernel_clone(args) creates a process on behalf of a system
+ * call, rather than a thread of a process or a kernel thread.
  */
 static bool dt_forks(const struct kernel_clone_args *args)
 {

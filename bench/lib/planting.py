@@ -116,7 +116,7 @@ class Many:
     def gaps(self):
         return self.ask()
     def calls(self):
-        """Returns the median time of a call to many_1() in several rounds, in ns."""
+        """Returns the median time of a call to many_1() over several rounds, in ns."""
         return sorted(self.ask(str(CALLS))[0] for _ in range(ROUNDS))[ROUNDS // 2]
 
 def ours_kib(pid):

@@ -49,8 +49,8 @@ def percent(part, whole):
 
 def judge(args, table, path, library):
     """Returns the percentage of a file's entry probes that use a jump, and the percentage of its return probes
-    that use jumps at all their sites. Adds the reasons why other sites have no jump to the lines below the
-    table."""
+    that use jumps at all their sites. Also adds lines below the table, with the reasons why the other sites
+    have no jump."""
     reasons = collections.Counter()
     n = collections.Counter()
     for function, kind, places in listed(args, path, library):

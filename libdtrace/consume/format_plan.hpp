@@ -87,8 +87,8 @@ public:
     // Appends the text. The offsets in the record descriptions are relative to `base`.
     void print(std::string& out, const PrintContext& context,
                std::span<const std::byte> base) const;
-    // Prints a row of printa(), or prints a record to an output whose wants_pieces()
-    // returns true. For such an output, commits after each conversion.
+    // Prints a row of printa() or a record. If out.wants_pieces() returns true, commits
+    // each conversion to `out` as a piece of its own. Otherwise, commits nothing.
     Result<Ok> print_pieces(Output& out, const PrintContext& context,
                             std::span<const std::byte> base, Piece piece,
                             std::span<const AggColumn> columns) const;

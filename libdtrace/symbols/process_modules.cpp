@@ -237,7 +237,7 @@ std::vector<const Module*> ProcessSymbols::match_modules(std::string_view patter
 {
     if (pattern.empty() || pattern == "*")
         return modules();
-    // The pattern may be another path of a module's file, for example if /lib is a link
+    // The pattern may be another path to a module's file, for example if /lib is a link
     // to /usr/lib. Therefore the file itself is compared, too.
     struct stat st {};
     bool is_path = pattern[0] == '/';

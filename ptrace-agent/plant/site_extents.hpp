@@ -34,7 +34,8 @@ namespace dt::agent {
 //   - The code around the instruction is unknown.
 //   - A return probe is at a conditional branch other than jcc. The runtime can
 //     evaluate only the condition of a jcc.
-//   - The agent itself needs the tracepoint, except for Tracepoint::library_change.
+//   - The agent itself needs the tracepoint for a purpose other than
+//     Tracepoint::library_change.
 bool can_jump(const Tracepoint& tp);
 // Returns the sites for plan_windows(). PatchSite::site is the index in `wanted`, which
 // is in ascending order. The extents of the sites exclude the existing windows and all

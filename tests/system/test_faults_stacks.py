@@ -112,7 +112,7 @@ def signals_are_not_lost_when_the_queue_is_full(t):
     for probes, threads in ((OWN, 3), ("pid$target:a.out:work:,pid$target:a.out:handled: ", 3), (OWN, 1)):
         for flags in BOTH:
             with storming(t, n, 200, threads) as target:
-                target.stdout.readline() # by now, prlimit has executed the victim
+                target.stdout.readline() # by now, prlimit has exec'd the victim
                 traced_again_and_again(t, probes + "{ @ = count(); }", target, 0.02, flags)
                 said = target.communicate(timeout=60)[0]
             equal(target.returncode, 0, said)

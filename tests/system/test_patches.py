@@ -129,8 +129,8 @@ def each_run_plants_the_same_sites(t):
             equal(re.findall(r" (\d+)$", done.stdout, re.M), ["3"] * n_rows, done.stdout)
 
 def nearly_all_sites_of_real_programs_get_jumps(t):
-    """busybox and musl are optimized for size, like all programs of Alpine Linux. libcrypto contains much assembly
-    code."""
+    """busybox and musl are optimized for size, like all programs of Alpine Linux. libcrypto contains a lot of
+    assembly code."""
     files = ["/usr/bin/busybox", "/lib/ld-musl-x86_64.so.1", "/usr/lib/x86_64-linux-gnu/libc.so.6",
              "/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "/usr/bin/redis-server", "/usr/bin/python3"]
     done = subprocess.run([t.build / "bench/census", *filter(os.path.exists, files)], capture_output=True, text=True,

@@ -70,8 +70,8 @@ def a_note_with_a_wrong_address_does_no_harm(t):
             contains(done.stderr, "is not at a nop, and is omitted")
 
 def a_note_with_an_address_inside_our_nop_does_no_harm(t):
-    """The note's address is 2 or 3 bytes after the start of our ten-byte nop. The bytes from there are also a valid
-    nop, but dtrace must omit the site."""
+    """The note's address is 2 or 3 bytes after the start of our ten-byte nop. The bytes from there on also form a
+    valid nop, but dtrace must omit the site."""
     program = pathlib.Path(compiled(t, "gcc", "-O1", source=ROOT / "tests/victims/usdt/red_zone.c"))
     whole = program.read_bytes()
     at = re.search(rb"(?s)\x08\0\0\0....\x03\0\0\0stapsdt\0", whole).start() + 12 + 8

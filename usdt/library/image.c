@@ -198,9 +198,9 @@ static void dt_add_notes(struct dt_making *m)
 
 /*
  * Adds the unwind tables. At every instruction of a stub, the return address is
- * on top of the stack. Each address in the tables is a signed number of 4
- * bytes. It is relative to its own position (encoding 0x1b), or to the start
- * of .eh_frame_hdr (0x3b). LSB core, 10.5 and 10.6, defines these encodings.
+ * on top of the stack. Each address in the tables is a signed 4-byte number.
+ * It is relative to its own position (encoding 0x1b), or to the start of
+ * .eh_frame_hdr (0x3b). LSB core, 10.5 and 10.6, defines these encodings.
  */
 static void dt_add_frames(struct dt_making *m)
 {

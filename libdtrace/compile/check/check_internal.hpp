@@ -260,7 +260,7 @@ private:
 
 NodePtr clone(const Node& node);
 // Sets the place of all nodes of an expanded body to the place of the expansion,
-// because the body may come from another text.
+// because the body may come from a different source file.
 void move_to(Node& body, Place at);
 std::size_t count_nodes(const Node& node);
 // Returns whether the tree contains an assignment, ++ or --.

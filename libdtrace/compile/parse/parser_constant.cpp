@@ -44,7 +44,7 @@ bool less(std::int64_t a, std::int64_t b, bool is_unsigned)
 }
 
 // Converts a value to an integer type. Truncates the value to the type's width, then
-// extends it with the sign or with zeros. A value of type bool becomes 0 or 1.
+// sign-extends or zero-extends it. A value of type bool becomes 0 or 1.
 std::int64_t narrow(std::int64_t value, const Type& type)
 {
     if (type.is_bool)

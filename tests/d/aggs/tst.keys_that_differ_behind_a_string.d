@@ -1,4 +1,4 @@
-/* Keys are different if they differ only in the value directly before or after a string. */
+/* Keys are different even if they differ only in the value directly before or after a string. */
 #pragma D option quiet
 #pragma D option strsize=12
 

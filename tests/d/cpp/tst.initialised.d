@@ -1,5 +1,5 @@
 /*
- * Variables in a header may be initialised; they do not become variables of D.
+ * Variables in a C header may be initialised, but they do not become D variables.
  * @flags: -qC
  */
 #include "c/initialised.h"

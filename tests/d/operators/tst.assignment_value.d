@@ -1,5 +1,5 @@
 /*
- * An assignment has the value that was stored, and groups from the right.
+ * The value of an assignment is the value that was stored. Assignments are right-associative.
  * @flags: -q
  */
 char c;

@@ -1,2 +1,2 @@
-/* A variable of D has no address. */
+/* A D variable has no address. */
 BEGIN { x = 1; trace((uintptr_t)&x); }

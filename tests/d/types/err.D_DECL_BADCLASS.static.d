@@ -1,3 +1,3 @@
-/* A variable of D cannot be static. */
+/* A D variable cannot be static. */
 static int i;
 BEGIN { exit(0); }

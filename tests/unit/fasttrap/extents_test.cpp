@@ -324,13 +324,14 @@ TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
     const std::vector<unsigned char> lea{0x48, 0x8d, 0x0d};
     const ExtentMap plain = map_loaded_constant(lea, 0x10000);
     EXPECT_EQ(plain.extent(first), (Extent{first, first + 12}));
+    // The word points to the constant of the movabs, which begins at first + 3.
     const ExtentMap map = map_loaded_constant(lea, 0x10000, first + 3);
     EXPECT_TRUE(map.is_code(first + 1));
     EXPECT_EQ(map.extent(first), (Extent{first, first + 1}));
     EXPECT_LE(map.extent(first + 1).end, first + 3);
     EXPECT_EQ(map.extent(first + 11), (Extent{first + 11, first + 12}));
-    // If the word points to a different byte of the instruction, it is taken as a
-    // number, not as a pointer.
+    // If the word points into the middle of the constant, it is taken as a number, not
+    // as a pointer.
     EXPECT_EQ(map_loaded_constant(lea, 0x10000, first + 5).extent(first),
               plain.extent(first));
 }

@@ -217,8 +217,8 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
 
 TEST(PatchForms, APunnedJumpTakesWhatItCanBeforeItself)
 {
-    // pop %rbp; mov %eax,%ecx; ret, followed by 10. The jump has three displacement
-    // bytes of its own, and two of them must be trap bytes.
+    // pop %rbp; mov %eax,%ecx; ret, followed by the byte 0x10. The jump has three
+    // displacement bytes of its own, and two of them must be trap bytes.
     const Window window = window_of(Text("5d 89c1 c3 10").site(3, 7, 0, 4));
     EXPECT_EQ(window.at(), Text::at(0));
     EXPECT_EQ(trapping_bytes(window), 5U);

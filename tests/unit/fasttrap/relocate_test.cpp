@@ -73,7 +73,7 @@ TEST(Relocate, RefusesDataOutOfReach)
 
 TEST(Relocate, FormsAnAddressThatIsOutOfReachAsAConstant)
 {
-    // lea 0x1000(%rip),%r10, and its forms with 32 and 16 bits
+    // lea 0x1000(%rip),%r10, and its 32- and 16-bit forms
     EXPECT_EQ(moved("4c8d1500100000"), bytes_of("4c8d15 0010f0ff"));
     EXPECT_EQ(moved(instruction("4c8d1500100000", 0x7e0000000000), near_to),
               bytes_of("49ba 07100000007e0000"));

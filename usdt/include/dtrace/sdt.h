@@ -209,8 +209,9 @@
  * The assembler text that writes "size@operand" to the note for each argument. No part
  * of an asm template can depend on a type. So the template gets the size as a number,
  * which is the number of bytes, plus 16 if the type is signed, plus 32 if it is
- * floating-point. With -masm=intel, the operand is in Intel syntax and follows a $. So
- * constants look the same as in AT&T syntax, and dtrace recognises the other operands.
+ * floating-point. With -masm=intel, the operand is in Intel syntax, and a $ is written
+ * before it. A constant then looks the same in both syntaxes ($7), and dtrace
+ * recognises Intel syntax by the other operands (such as $rax).
  * The template contains \044 instead of the $, because clang omits a $ there. The
  * assembler converts \044 to $.
  */
