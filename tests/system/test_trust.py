@@ -109,6 +109,11 @@ def order(process, line):
     process.stdin.flush()
     return ready(process).strip()
 
+def planted(process):
+    """Waits until the probes of a process that has started later are planted."""
+    program = os.readlink(f"/proc/{process.pid}/exe")
+    wait_until(lambda: any(place.startswith(program + "+") for place in text_differs(process.pid)), what="planting")
+
 def shared_memory(pid):
     """Returns the inode of the memory that a target shares with dtrace."""
     for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
@@ -144,24 +149,20 @@ def targets_of_different_users_share_no_memory(t):
 
 def a_target_cannot_spoil_the_results_of_another_user(t):
     with targets(t, 65534, 65533) as (hostile, innocent):
-        traced = t.start("-qn", "BEGIN { first = 1; n = 0; } tick-10ms { n++; } "
-                         f"trusttest{innocent.pid}:::beat /n != -1 && first == 1/ {{ @[pid] = count(); @sum = sum(arg0); }} "
-                         f"trusttest{hostile.pid}:::beat {{ trace(arg0); }} "
-                         "END { printf(\"first %d\\n\", first); }",
-                         "-p", str(hostile.pid), "-p", str(innocent.pid))
-        with held(traced):
-            wait_until(lambda: tracer_of(innocent.pid) != 0 and tracer_of(hostile.pid) != 0, what="tracing")
-            wait_until(lambda: "memfd:dtrace-data" in pathlib.Path(f"/proc/{innocent.pid}/maps").read_text(),
-                       what="planting")
-            time.sleep(0.5)
+        traced = Traced(t, "BEGIN { first = 1; n = 0; } tick-10ms { n++; } "
+                        f"trusttest{innocent.pid}:::beat /n != -1 && first == 1/ {{ @[pid] = count(); @sum = sum(arg0); }} "
+                        f"trusttest{hostile.pid}:::beat {{ trace(arg0); }} "
+                        "END { printf(\"first %d\\n\", first); }", hostile.pid, innocent.pid)
+        with held(traced.process):
             equal(order(hostile, "spoil"), "spoils")
             for _ in range(20):
                 order(innocent, "beat 5000")
                 time.sleep(0.02)
             order(hostile, "beat 1")
-            traced.send_signal(signal.SIGINT)
-            text, errors = traced.communicate(timeout=60)
-        equal(traced.returncode, 0, errors)
+            traced.process.send_signal(signal.SIGINT)
+            _, errors = traced.process.communicate(timeout=60)
+        equal(traced.process.returncode, 0, errors)
+        text = traced.began.read_text()
         equal(table(text).get(str(innocent.pid)), 100000, "events of the innocent target\n" + text + errors)
         contains(text, f" {20 * sum(range(5000))}\n")
         contains(text, "first 1\n")
@@ -225,10 +226,8 @@ def a_program_whose_targets_share_a_variable_traces_one_user(t):
 
 def exit_in_a_clause_of_one_user_ends_the_session(t):
     with targets(t, *USERS) as running:
-        traced = t.start("-qn", "trusttest*:::beat /uid == 65533/ { exit(3); } trusttest*:::beat { @[uid] = count(); }")
+        traced = Traced(t, "trusttest*:::beat /uid == 65533/ { exit(3); } trusttest*:::beat { @[uid] = count(); }").process
         with held(traced):
-            wait_until(lambda: all(tracer_of(process.pid) for process in running), what="tracing")
-            time.sleep(0.5)
             for process in running:
                 order(process, "beat 1")
             traced.communicate(timeout=20)
@@ -247,17 +246,17 @@ def exit_in_begin_leaves_no_records_of_any_user(t):
 
 def the_death_of_one_agent_does_not_end_the_tracing_of_other_users(t):
     with targets(t, 65534, 65533) as (one, other):
-        traced = t.start("-qn", "trusttest*:::beat { @[uid] = count(); }", "-p", str(one.pid), "-p", str(other.pid))
+        session = Traced(t, "trusttest*:::beat { @[uid] = count(); }", one.pid, other.pid)
+        traced = session.process
         with held(traced):
-            wait_until(lambda: tracer_of(one.pid) and tracer_of(other.pid), what="tracing")
-            time.sleep(0.5)
             order(one, "beat 10")
             os.kill(tracer_of(one.pid), signal.SIGKILL)
             time.sleep(0.5)
             equal(order(one, "beat 1000"), "done")
             order(other, "beat 500")
             traced.send_signal(signal.SIGINT)
-            text, errors = traced.communicate(timeout=30)
+            _, errors = traced.communicate(timeout=30)
+        text = session.began.read_text()
         equal(table(text).get("65533"), 500, text + errors)
         contains(errors, f"{one.pid}")
         contains(errors, "is no longer traced: the ptrace-agent has exited")
@@ -265,18 +264,17 @@ def the_death_of_one_agent_does_not_end_the_tracing_of_other_users(t):
 
 def an_agent_that_does_not_respond_is_killed_and_no_other_user_is_affected(t):
     with targets(t, 65534, 65533) as (one, other):
-        traced = t.start("-qn", "trusttest*:::beat { @[uid] = count(); }", "-p", str(one.pid), "-p", str(other.pid))
+        session = Traced(t, "trusttest*:::beat { @[uid] = count(); }", one.pid, other.pid)
+        traced = session.process
         with held(traced):
-            wait_until(lambda: tracer_of(one.pid) and tracer_of(other.pid), what="tracing")
-            time.sleep(0.5)
             stopped = tracer_of(one.pid)
             os.kill(stopped, signal.SIGSTOP)
             for process in (one, other):
                 order(process, "beat 1000")
             began = time.monotonic()
             traced.send_signal(signal.SIGINT)
-            text, errors = traced.communicate(timeout=120)
-        equal(table(text), {"65533": 1000, "65534": 1000}, "events\n" + errors)
+            _, errors = traced.communicate(timeout=120)
+        equal(table(session.began.read_text()), {"65533": 1000, "65534": 1000}, "events\n" + errors)
         equal(is_alive(stopped), False, "the agent that was stopped")
         equal(10 < time.monotonic() - began < 60, True, "the time until dtrace has ended")
         released(other.pid)
@@ -285,10 +283,8 @@ def an_agent_that_does_not_respond_is_killed_and_no_other_user_is_affected(t):
 
 def all_agents_release_their_targets_when_dtrace_is_killed(t):
     with targets(t, *USERS) as running:
-        traced = t.start("-qn", "trusttest*:::beat { @[uid] = count(); }")
+        traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }").process
         with held(traced):
-            wait_until(lambda: all(tracer_of(process.pid) for process in running), what="tracing")
-            time.sleep(0.5)
             agents = agents_of(traced.pid)
             equal(len(agents), len(USERS), "number of agents")
             traced.kill()
@@ -309,20 +305,17 @@ def a_sandboxed_process_shares_no_memory_with_others_of_its_user(t):
 
 def a_domain_ends_with_its_last_process(t):
     with targets(t, 65534) as (stays,):
-        traced = t.start("-qn", "trusttest*:::beat { @[uid] = count(); }")
+        session = Traced(t, "trusttest*:::beat { @[uid] = count(); }")
+        traced = session.process
         with held(traced):
-            wait_until(lambda: tracer_of(stays.pid), what="tracing")
-            for n in range(1, 4):
+            for _ in range(3):
                 with targets(t, 65533, arguments=("sandbox",)) as (ends,):
-                    wait_until(lambda pid=ends.pid: tracer_of(pid), what="tracing a new process")
-                    time.sleep(0.3)
+                    planted(ends)
                     order(ends, "beat 100")
                     equal(len(agents_of(traced.pid)) >= 2, True, "number of agents")
                 wait_until(lambda: len(agents_of(traced.pid)) == 1, what="the end of the agent")
             order(stays, "beat 10")
-            traced.send_signal(signal.SIGINT)
-            text, errors = traced.communicate(timeout=30)
-        equal(table(text), {"65533": 300, "65534": 10}, errors)
+            equal(table(session.finish(signal.SIGINT)), {"65533": 300, "65534": 10})
 
 def a_user_cannot_use_up_all_domains(t):
     with targets(t, *[65534] * 70, arguments=("sandbox",)) as many, targets(t, 65533) as (one,):
@@ -333,10 +326,9 @@ def a_user_cannot_use_up_all_domains(t):
         equal(table(traced.finish(signal.SIGINT)), {"65533": 10, "65534": 700})
 
 def short_lived_processes_of_one_user_are_in_one_domain(t):
-    with targets(t, 65534) as (stays,):
-        traced = t.start("-qn", "trusttest*:::beat { n++; } END { printf(\"%d\\n\", n); }")
+    with targets(t, 65534):
+        traced = Traced(t, "trusttest*:::beat { n++; } END { printf(\"%d\\n\", n); }").process
         with held(traced):
-            wait_until(lambda: tracer_of(stays.pid), what="tracing")
             for _ in range(60):
                 command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(program(t))]
                 subprocess.run(command, input="beat 1\n", capture_output=True, text=True, check=True)
@@ -353,12 +345,11 @@ def a_process_of_another_user_that_starts_later_is_traced(t):
         order(early, "beat 10")
         with targets(t, 65533, 65532) as late:
             for process in late:
-                wait_until(lambda pid=process.pid: tracer_of(pid) != 0, what="tracing a new process")
-                time.sleep(0.3)
+                planted(process)
                 order(process, "beat 20")
             equal(table(traced.finish(signal.SIGINT)), {"65534": 10, "65533": 20, "65532": 20})
 
-TESTS = tests_in(globals(), program, targets, order, shared_memory, agents_of)
+TESTS = tests_in(globals(), program, targets, order, planted, shared_memory, agents_of)
 
 if __name__ == "__main__":
     main(TESTS)
