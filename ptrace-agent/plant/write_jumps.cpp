@@ -45,7 +45,9 @@ public:
             (holds == Holds::stubs ||
              space_->write_text(at, std::as_bytes(std::span(&enter, 1)))))
             return true;
-        (void)injector_.call(*thread, SYS_munmap, {*mapped, bytes, 0, 0, 0, 0});
+        // The thread may have exited since its first call.
+        if (Thread* other = world.any_thread())
+            (void)injector_.call(*other, SYS_munmap, {*mapped, bytes, 0, 0, 0, 0});
         return false;
     }
 

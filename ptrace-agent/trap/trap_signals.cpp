@@ -524,7 +524,9 @@ void TrapSignals::repair_after_trap(Thread& thread)
         return;
     // The kernel has reset only the handler. Flags, restorer and mask are unchanged.
     KernelAction remaining;
-    if (!exchange_action(thread, nullptr, &remaining))
+    const pid_t tid = thread.tid;
+    if (!exchange_action(thread, nullptr, &remaining) ||
+        tracees_.find_thread(tid) != &thread)
         return;
     remaining[0] = rescued ? rescue.handler().value : action.handler;
     exchange_action(thread, &remaining, nullptr);
