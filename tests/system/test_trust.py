@@ -109,10 +109,16 @@ def order(process, line):
     process.stdin.flush()
     return ready(process).strip()
 
-def planted(process):
-    """Waits until the probes of a process that has started later are planted."""
-    program = os.readlink(f"/proc/{process.pid}/exe")
-    wait_until(lambda: any(place.startswith(program + "+") for place in text_differs(process.pid)), what="planting")
+# Counts the beats other than the first of each order, and prints a line for the first.
+BEATS = """trusttest*:::beat /arg0 == 0/ { printf("heard %d\\n", pid); }
+           trusttest*:::beat /arg0 > 0/ { @[uid] = count(); }"""
+
+def heard(session, process):
+    """Waits until a process that has started later is traced by a session with the program BEATS."""
+    def is_heard():
+        order(process, "beat 1")
+        return f"heard {process.pid}\n" in session.began.read_text()
+    wait_until(is_heard, what="tracing a new process")
 
 def shared_memory(pid):
     """Returns the inode of the memory that a target shares with dtrace."""
@@ -305,16 +311,16 @@ def a_sandboxed_process_shares_no_memory_with_others_of_its_user(t):
 
 def a_domain_ends_with_its_last_process(t):
     with targets(t, 65534) as (stays,):
-        session = Traced(t, "trusttest*:::beat { @[uid] = count(); }")
+        session = Traced(t, BEATS)
         traced = session.process
         with held(traced):
             for _ in range(3):
                 with targets(t, 65533, arguments=("sandbox",)) as (ends,):
-                    planted(ends)
-                    order(ends, "beat 100")
+                    heard(session, ends)
+                    order(ends, "beat 101")
                     equal(len(agents_of(traced.pid)) >= 2, True, "number of agents")
                 wait_until(lambda: len(agents_of(traced.pid)) == 1, what="the end of the agent")
-            order(stays, "beat 10")
+            order(stays, "beat 11")
             equal(table(session.finish(signal.SIGINT)), {"65533": 300, "65534": 10})
 
 def a_user_cannot_use_up_all_domains(t):
@@ -341,15 +347,15 @@ def short_lived_processes_of_one_user_are_in_one_domain(t):
 
 def a_process_of_another_user_that_starts_later_is_traced(t):
     with targets(t, 65534) as (early,):
-        traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }")
-        order(early, "beat 10")
+        traced = Traced(t, BEATS)
+        order(early, "beat 11")
         with targets(t, 65533, 65532) as late:
             for process in late:
-                planted(process)
-                order(process, "beat 20")
+                heard(traced, process)
+                order(process, "beat 21")
             equal(table(traced.finish(signal.SIGINT)), {"65534": 10, "65533": 20, "65532": 20})
 
-TESTS = tests_in(globals(), program, targets, order, planted, shared_memory, agents_of)
+TESTS = tests_in(globals(), program, targets, order, heard, shared_memory, agents_of)
 
 if __name__ == "__main__":
     main(TESTS)
