@@ -39,7 +39,7 @@ bool ArenaReader::is_finished() const
 
 void ArenaReader::begin_drain()
 {
-    reader_.begin_drain();
+    begin_snapshot();
     n_unread_ = n_shards_;
 }
 

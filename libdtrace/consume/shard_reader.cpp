@@ -33,11 +33,6 @@ void ShardReader::begin_snapshot()
     spins_left_ = drain_spins;
 }
 
-void ShardReader::begin_drain()
-{
-    begin_snapshot();
-}
-
 void ShardReader::take_over_locks()
 {
     alive_ = [](dt_u32) { return 0; };

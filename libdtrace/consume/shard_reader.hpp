@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copies the buffers of shards that threads may hold.
 //
-//   begin_drain() or begin_snapshot() ──> take_records(), take_aggregations() per shard
+//   begin_snapshot() ──> take_records(), take_aggregations() per shard
 //
 // A firing holds its shard for a short time, so testing the lock a few times usually
 // succeeds. But targets can hold locks forever. So all shards of a round share a budget
@@ -26,9 +26,8 @@ public:
     ShardReader(const Consumer::Config& config, void* arena, std::uint32_t n_shards,
                 int& waits_left);
 
-    // These two functions refill the budget of lock tests.
+    // Refills the budget of lock tests.
     void begin_snapshot();
-    void begin_drain();
 
     // These two functions swap the two buffers of a shard, and copy the data of the
     // previously active buffer. The copy is written to `to`, which has space for an

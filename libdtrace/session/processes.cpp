@@ -52,6 +52,15 @@ Result<Ok> Processes::ensure_agent()
     return domains_.empty() ? add_agent() : Ok{};
 }
 
+std::vector<AgentClient*> Processes::agents()
+{
+    std::vector<AgentClient*> all;
+    for (const auto& domain : domains_)
+        if (domain->agent)
+            all.push_back(&*domain->agent);
+    return all;
+}
+
 bool Processes::is_in_use(std::size_t domain) const
 {
     return std::any_of(processes_.begin(), processes_.end(), [&](const auto& process) {
@@ -215,7 +224,7 @@ Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
     auto target = agent(*domain)->grab(pid);
     if (!target)
         return without_prefix("grab process " + std::to_string(pid), target.error());
-    // Its user may have changed since the domain was chosen.
+    // The process may have changed its user since the domain was chosen.
     if (const auto now = key_of(pid); !key || now != key) {
         (void)agent(*domain)->detach(pid);
         return Error{now ? Code::busy : Code::gone,

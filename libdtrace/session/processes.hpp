@@ -93,6 +93,8 @@ public:
                    ? &*domains_[domain]->agent
                    : nullptr;
     }
+    // Returns all agents that have not been ended.
+    std::vector<AgentClient*> agents();
     AgentClient* agent_of(const ps_prochandle& process)
     {
         return agent(process.domain);

@@ -48,7 +48,11 @@ struct DomainArena {
     std::size_t domain = 0; // index for Processes::agent()
     std::unique_ptr<ArenaMemory> memory;
     // The arena's number in the consumer. The first arena has the number 0.
-    std::uint32_t number() const { return static_cast<std::uint32_t>(domain) + 1; }
+    std::uint32_t number() const { return number_of(domain); }
+    static std::uint32_t number_of(std::size_t domain)
+    {
+        return static_cast<std::uint32_t>(domain) + 1;
+    }
 };
 
 struct SessionState {

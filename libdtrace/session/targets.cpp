@@ -106,10 +106,7 @@ static const char* event_text(AgentEvent::Kind kind)
 int Targets::wait(std::uint64_t longest_ns, int also)
 {
     std::vector<pollfd> fds{{also, POLLIN, 0}, {s_.new_processes.fd(), POLLIN, 0}};
-    for (std::size_t i = 0; i < s_.processes.n_agents(); i++) {
-        const AgentClient* agent = s_.processes.agent(i);
-        if (agent == nullptr)
-            continue;
+    for (const AgentClient* agent : s_.processes.agents()) {
         if (agent->has_event())
             return 1;
         fds.push_back({agent->fd(), POLLIN, 0});

@@ -70,7 +70,7 @@ Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t domain)
     if (!has_own_arena_)
         return Error{Code::permission,
                      "processes of several users must be named before tracing begins"};
-    auto made = ArenaMemory::create_like(*s_.arena, domain + 1);
+    auto made = ArenaMemory::create_like(*s_.arena, DomainArena::number_of(domain));
     if (!made)
         return made.error();
     DomainArena arena{domain, std::make_unique<ArenaMemory>(std::move(*made))};
@@ -203,9 +203,8 @@ void ProcessBackend::bind(std::uint32_t id)
         return;
     const ps_prochandle* process = s_.processes.find(probe->pid);
     s_.consumer->bind_probe(
-        id, process != nullptr
-                ? std::optional(DomainArena{process->domain, nullptr}.number())
-                : std::nullopt);
+        id, process != nullptr ? std::optional(DomainArena::number_of(process->domain))
+                               : std::nullopt);
 }
 
 void ProcessBackend::touch_arenas()
@@ -369,13 +368,11 @@ int ProcessBackend::start_timers()
         s_.complain("-x cpu=" + std::to_string(cpu) +
                     ": dtrace is not allowed to run on this CPU, so tick and profile "
                     "probes do not fire; include the CPU in dtrace's cpuset");
-    for (std::size_t i = 0; i < s_.processes.n_agents() && !sampled_.empty(); i++) {
-        AgentClient* agent = s_.processes.agent(i);
-        if (agent == nullptr)
-            continue;
-        if (auto set = agent->profile(sampled_); !set && set.error().code != Code::gone)
-            return s_.fail(set.error());
-    }
+    if (!sampled_.empty())
+        for (AgentClient* agent : s_.processes.agents())
+            if (auto set = agent->profile(sampled_);
+                !set && set.error().code != Code::gone)
+                return s_.fail(set.error());
     // The timer thread needs a LocalHost of its own.
     auto started = timer_thread_.start(std::move(timers), [this](const Timer& timer) {
         thread_local std::unique_ptr<LocalHost> clock_host;
@@ -399,10 +396,9 @@ int ProcessBackend::start_timers()
 void ProcessBackend::stop_timers()
 {
     timer_thread_.stop();
-    for (std::size_t i = 0; i < s_.processes.n_agents() && !sampled_.empty(); i++) {
-        AgentClient* agent = s_.processes.agent(i);
-        if (agent == nullptr)
-            continue;
+    if (sampled_.empty())
+        return;
+    for (AgentClient* agent : s_.processes.agents()) {
         auto left_out = agent->profile({});
         if (!left_out && left_out.error().code != Code::gone)
             s_.complain(left_out.error().text);

@@ -86,13 +86,13 @@ void add_uses(const Difo& difo, Uses& uses, std::map<std::uint32_t, std::string>
     }
 }
 
-} // namespace
-
-static bool is_about_speculation(std::uint32_t action)
+bool is_about_speculation(std::uint32_t action)
 {
     return action == DTRACEACT_SPECULATE || action == DTRACEACT_COMMIT ||
            action == DTRACEACT_DISCARD;
 }
+
+} // namespace
 
 std::string shared_between_targets(const SessionState& state)
 {

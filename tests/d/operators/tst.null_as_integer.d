@@ -1,5 +1,5 @@
 /*
- * Where an integer is expected, NULL is 0.
+ * NULL is 0 where an integer is expected.
  * @flags: -q
  */
 int global;

@@ -1,5 +1,5 @@
 /*
- * As a key of an aggregation, ustack has no more frames than its argument permits.
+ * ustack in an aggregation key has no more frames than its argument permits.
  * @command: spin 20 1
  * @replace: ^calls .*\n -> 
  * @replace: \+0x[0-9a-f]+ -> +OFF
