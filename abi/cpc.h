@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The events of the cpc provider, with one row for each name. The types and configs are
- * the numbers in the kernel's linux/perf_event.h. libdtrace creates probe names from
- * the rows. It checks each count against dt_cpc_least(), and so does the kernel module.
+ * the numbers in the kernel's linux/perf_event.h.
  *
  * X(name, type, config, default count)
  *
- * In a probe name, '_' may replace '-'. PAPI presets that have no generic perf event,
- * such as all presets for the second-level cache, have no row. A D program can use a
- * raw event for them.
+ * In a probe name, '_' may replace '-'. PAPI presets without a generic perf event have
+ * no row. A D program can use a raw event for them.
  */
 #ifndef KMOD_CPC_H
 #define KMOD_CPC_H
@@ -103,11 +101,9 @@ enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, D
 #define DT_CPC_TYPE_OF(more) ((dt_u32)((more) >> 52))
 
 /*
- * Returns the minimum count for an event. For events of the processor, the minimum is
- * 5000, as DTrace's documentation says. With a smaller count, the counter could
- * overflow every few cycles and leave no time for other work. For the two clocks, the
- * minimum is 200 us, as in the profile provider. For all other software events, which
- * are rare, it is 1.
+ * Returns the minimum count for an event. The minimum for events of the processor,
+ * 5000, is from DTrace's documentation. With a smaller count, the counter could
+ * overflow every few cycles. The two clocks count nanoseconds.
  */
 static inline dt_u64 dt_cpc_least(dt_u32 type, dt_u64 config)
 {

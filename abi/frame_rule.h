@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * A rule that finds the caller's stack frame, for one address in the text. The agent
- * derives rules from call frame information (process/call_frames.hpp), and the injected
- * runtime uses them to walk stacks.
+ * derives rules from call frame information. The injected runtime uses them to walk
+ * stacks.
  *
- * For the innermost frame, `at` is the pc. For all other frames, `at` is one less than
- * the return address, because a call may be the last instruction that a rule applies
- * to. The caller's pc is the word below the CFA, and the CFA is the caller's stack
- * pointer.
+ * For the innermost frame, `at` is the pc. For all other frames, `at` is the return
+ * address minus one, because a call may be the last instruction of a rule's range. The
+ * CFA is the caller's stack pointer, and the caller's pc is the word below it.
  */
 #ifndef ABI_FRAME_RULE_H
 #define ABI_FRAME_RULE_H
@@ -17,9 +16,8 @@
 struct dt_rt_rule {
 	dt_u64 at;
 	/*
-	 * The CFA is the sum of this field and the register that `from` selects. With
-	 * DT_RT_FROM_AT_RBP, the sum of this field and %rbp is the address of a word
-	 * that contains the CFA.
+	 * The CFA is the sum of this field and the register that `from` selects. For
+	 * DT_RT_FROM_AT_RBP, the CFA is in the word at %rbp plus this field.
 	 */
 	dt_s32 cfa;
 	/*
@@ -41,16 +39,15 @@ enum dt_rt_rule_from {
 	DT_RT_FROM_AT_RBP, /* the word at %rbp + cfa is the CFA */
 	DT_RT_FROM_CFA,
 	/*
-	 * The text has no unwind information, so the runtime uses the frame pointer, as
-	 * libunwind does. If %rbp is 0, there is no caller. Otherwise %rbp points to
-	 * the saved %rbp of the caller, and the return address follows. The caller's
-	 * stack pointer is then %rbp + 16.
+	 * There is no unwind information, so the runtime uses the frame pointer. If
+	 * %rbp is 0, there is no caller. Otherwise the saved %rbp is at %rbp, the
+	 * return address is at %rbp + 8, and the caller's stack pointer is %rbp + 16.
 	 */
 	DT_RT_FROM_GUESS,
 };
 /*
- * The maximum distance in bytes of %rbp above the stack pointer. If %rbp is farther
- * away, it is not taken for a frame pointer.
+ * The maximum distance in bytes from the stack pointer up to %rbp. If %rbp is farther
+ * away, it is not used as a frame pointer.
  */
 #define DT_RT_GUESS_REACH 0x4000
 

@@ -1,33 +1,27 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The interface of /dev/dtrace between the kernel module and libdtrace.
- *
- * Each open file is one consumer with an arena and probes. The arena and the probes are
- * removed when the file is closed or its process exits.
+ * The interface of /dev/dtrace between the kernel module and libdtrace. Each open file
+ * is one consumer with an arena and probes. Both are removed when the file is closed.
  *
  *   DTK_INFO     returns versions and other facts about the module
  *   DTK_ARENA    creates the arena; mmap() at offset 0 then maps its program part,
  *                read-only, and mmap() at offset program_bytes maps the rest
  *   DTK_LOAD     loads a program as DOF, which is not trusted
- *   DTK_PROBES   adds probes by name and numbers them after those that already exist
+ *   DTK_PROBES   adds probes by name; their numbers continue those of earlier probes
  *   DTK_ECBS     adds ECBs: pairs of a probe and a clause
  *   DTK_ATTACH   attaches probes to the places where they fire
  *   DTK_FIRE     fires BEGIN or END, in the calling thread
  *   DTK_TABLE    adds the rules for walking stacks in a file's text, for ustack()
- *   DTK_MAPS     replaces the list of files that a process has mapped as text; ustack()
- *                uses the list
- *   DTK_STRANGERS  returns processes for which DTK_MAPS must pass a new list: ustack()
- *                found text that is not in the list, or used a list that is more
- *                than a second old
+ *   DTK_MAPS     replaces the list of files that a process has mapped as text
+ *   DTK_STRANGERS  returns processes whose list for DTK_MAPS is missing a file, or is
+ *                more than 1 s old
  *   DTK_DETACH   detaches all probes, so that they stop firing
  *   DTK_CLAIM    takes over the consumer of anonymous tracing, with its arena and
- *                probes, so that the requests from DTK_ARENA to DTK_ATTACH are not
- *                needed
+ *                attached probes
  *
- * No request changes the activity, the buffers or the lease (dif/engine.h). The
- * consumer and the firing probes change them directly in the arena. All fields are
- * little-endian and have a fixed width. The caller sets all fields except those that
- * are marked "set by the module".
+ * The consumer changes the activity, the buffers and the lease (dif/engine.h) in the
+ * arena, without a request. The caller sets all fields except those marked "set by the
+ * module".
  */
 #ifndef ABI_IOCTL_H
 #define ABI_IOCTL_H
@@ -43,15 +37,14 @@
 
 #define DTK_DEVICE "/dev/dtrace"
 /*
- * The version of what libdtrace and the module share: this file, the other headers of
- * abi/ that both include, and the DOF that the engine accepts. Increment it whenever
- * one of them changes.
+ * The version of this file, of the other headers of abi/ that the module includes, and
+ * of the DOF that the engine accepts. Increment it whenever one of them changes.
  */
 #define DTK_ABI 11
 
 /*
- * The maximum of the option strsize, in bytes. It limits how long interrupts are off,
- * because they are off while the kernel module copies a string.
+ * The maximum of the option strsize, in bytes. Interrupts are off while the module
+ * copies a string.
  */
 #define DTK_MAX_STRSIZE (64u << 10)
 
@@ -84,16 +77,16 @@ struct dtk_list {
 	dt_u64 bytes; /* the size of all elements */
 	dt_u32 n;     /* the number of elements */
 	/*
-	 * The number of processed elements, set by the module even if the
-	 * request fails. DTK_ATTACH counts only elements without an error.
-	 * DTK_TABLE returns the number of the new table here instead.
+	 * The number of processed elements. The module sets it even if the request
+	 * fails. DTK_ATTACH counts only elements without an error. DTK_TABLE returns
+	 * the number of the new table here instead.
 	 */
 	dt_u32 n_done;
 };
 
 /*
- * An element of DTK_PROBES consists of four strings: provider, module, function and
- * name, each followed by a NUL. The elements follow each other without gaps.
+ * An element of DTK_PROBES is four strings: provider, module, function and name. Each
+ * is followed by a NUL.
  */
 
 /* An element of DTK_ECBS. */
@@ -131,10 +124,9 @@ enum dtk_kind {
 };
 
 /*
- * Each of these numbers selects the conversion that turns one argument of a tracepoint
- * into one of arg0 to arg9. The field `more` has 4 bits for each argument, with arg0 in
- * the lowest bits. The conversion is necessary because an argument may be narrower than
- * its register. The upper bits of the register are then undefined.
+ * Conversions of one argument of a tracepoint, which may be narrower than its register,
+ * to one of arg0 to arg9. The field `more` has 4 bits for each argument, with arg0 in
+ * the lowest bits.
  */
 #define DTK_ARG_WHOLE 0
 #define DTK_ARG_U8 1
@@ -147,28 +139,24 @@ enum dtk_kind {
 
 #define DTK_NAME_MAX 128 /* maximum size of a tracepoint's name in bytes, with its NUL */
 
-/*
- * An element of DTK_ATTACH is one place where a probe fires. A probe may fire at
- * several places.
- */
+/* An element of DTK_ATTACH is one of the places where a probe fires. */
 struct dtk_site {
 	dt_u32 probe;
 	dt_u32 kind;
 	dt_u64 where;
 	dt_u64 more;
 	/*
-	 * Set by the module: 0, or -errno if the probe does not fire here. A failure of
-	 * one site does not affect the other sites of the request.
+	 * Set by the module: 0, or -errno if the probe does not fire here. The other
+	 * sites of the request are not affected.
 	 */
 	dt_s32 error;
 	dt_u32 pad;
 };
 
 /*
- * A probed instruction in a file that is mapped into processes. The arguments of a
- * DTK_UPROBE are read from registers and the stack, as in C's calling convention. The
- * arguments of a DTK_URETURN are the field arg0 and %rax. The arguments of a
- * DTK_USTATIC are its operands.
+ * A probed instruction in a file that is mapped into processes. A DTK_UPROBE takes its
+ * arguments as in C's calling convention. A DTK_URETURN has the arguments `arg0` and
+ * %rax. The arguments of a DTK_USTATIC are its operands.
  */
 struct dtk_uprobe {
 	dt_s32 fd;     /* descriptor of the file */
@@ -178,30 +166,27 @@ struct dtk_uprobe {
 	dt_u64 semaphore;
 	dt_u64 arg0;	  /* arg0 of a DTK_URETURN */
 	/*
-	 * The address of an array of struct dt_operand. For a DTK_USTATIC, they are the
-	 * probe's arguments. For a DTK_URETURN at an indirect jump, the first operand is
-	 * the jump's destination. After it, there are two operands for each part of the
-	 * function, which contain the start and the end of the part. The jump is a return
-	 * if dt_leaves_function() returns 1.
+	 * The address of an array of struct dt_operand. For a DTK_USTATIC, the operands
+	 * are the probe's arguments. A DTK_URETURN at an indirect jump has the operands
+	 * that dt_leaves_function() takes. The probe fires if that function returns 1.
 	 */
 	dt_u64 operands;
 	dt_u32 n_operands;
 	dt_u32 flags; /* DTK_UPROBE_* */
 	/*
-	 * For a DTK_URETURN at a conditional jump, 1 + the x86 condition code (0 to 15)
-	 * with which the jump is taken. The probe then fires only if the jump is taken.
-	 * 0 for all other instructions, where the probe always fires.
+	 * For a DTK_URETURN at a conditional jump, 1 + the x86 condition code (0 to
+	 * 15). The probe fires only if the jump is taken. 0 for all other instructions.
 	 */
 	dt_u32 when;
 	/*
-	 * The number of bytes from the start of an earlier instruction, such as the
-	 * function's first one, to `offset`. The module refuses the probe if these bytes
-	 * do not decode to complete instructions.
+	 * The number of bytes from the start of an earlier instruction to `offset`. The
+	 * module refuses the probe if these bytes do not decode to complete
+	 * instructions.
 	 */
 	dt_u32 inside;
 };
 /*
- * The maximum of `inside`. It limits how many bytes the module decodes for each site.
+ * The maximum of `inside`. The module decodes up to this number of bytes for each site.
  */
 #define DTK_INSIDE_MAX (64u << 10)
 /*
@@ -210,26 +195,24 @@ struct dtk_uprobe {
  */
 #define DTK_UPROBE_CHILDREN 1
 /*
- * The stack pointer points to the return address, because the instruction is the first
- * one of a function or leaves the function.
+ * The stack pointer points to the return address: the instruction is the first one of a
+ * function, or leaves the function.
  */
 #define DTK_UPROBE_AT_CALL 2
 #define DTK_UPROBE_FLAGS 3
 #define DTK_OPERANDS_MAX 64
 
 /*
- * The file with the program of anonymous tracing. When the kernel module is loaded, it
- * reads the file and executes the requests that the file describes. The file begins
- * with a struct dtk_anonymous. The following parts come after it without gaps:
+ * The file with the program of anonymous tracing. The kernel module reads it when the
+ * module is loaded. The file consists of a struct dtk_anonymous and these parts,
+ * without gaps:
  *   - an array of n_ecbs struct dtk_ecb
- *   - an array of n_sites struct dtk_site. Their fields `where` and `more` contain no
- *     addresses. If a site needs an address, its text (see below) names the kernel
- *     function or tracepoint.
+ *   - an array of n_sites struct dtk_site, without addresses
  *   - for each program, the length of its DOF as a dt_u64, then the DOF, padded to a
  *     multiple of 8 bytes
  *   - the names of the probes, as in DTK_PROBES
- *   - a text for each site, followed by a NUL. The text is empty if the site needs no
- *     name.
+ *   - for each site, the name of its kernel function or tracepoint, or "", each
+ *     followed by a NUL
  *   - data that only libdtrace reads
  */
 #define DTK_ANONYMOUS_FILE "/etc/dtrace/anonymous"
@@ -245,8 +228,8 @@ struct dtk_anonymous {
 
 struct dtk_claim {
 	/*
-	 * the address to which the module copies the file; 0: the module only returns
-	 * the sizes, and the consumer is not claimed
+	 * the address to which the module copies the file; 0: only the sizes are
+	 * returned, and the consumer is not claimed
 	 */
 	dt_u64 file;
 	/* the size of the space at `file`; the module sets it to the file's size */
@@ -255,20 +238,16 @@ struct dtk_claim {
 };
 
 /*
- * An element of DTK_TABLE is a rule that finds the caller's frame. The rule applies
- * from its offset in the file up to the offset of the next rule. Rules are in ascending
- * order of the offsets. For the innermost frame, the pc selects the rule. For all other
- * frames, the return address minus one selects it. The caller's pc is the word below
- * the CFA, and the CFA is the caller's stack pointer. The rules of one request form a
- * table. The module returns the number of this table in n_done. In a struct
- * dtk_unwind_map, the field `table` contains this number.
+ * An element of DTK_TABLE is a rule that finds the caller's frame. The rule applies up
+ * to the offset of the next rule. Rules are sorted by offset. The pc selects the rule
+ * for the innermost frame, and the return address minus one for all other frames. The
+ * CFA is the caller's stack pointer, and the caller's pc is the word below it.
  */
 struct dtk_unwind_rule {
 	dt_u32 at;	 /* offset in the file */
 	/*
-	 * The CFA is the sum of this field and the register that `from` selects. With
-	 * DTK_UNWIND_AT_RBP, the sum of this field and %rbp is the address of a word
-	 * that contains the CFA.
+	 * The CFA is the sum of this field and the register that `from` selects. For
+	 * DTK_UNWIND_AT_RBP, the CFA is in the word at %rbp plus this field.
 	 */
 	dt_s32 cfa;
 	/*
@@ -296,8 +275,8 @@ enum dtk_unwind_from {
 };
 
 /*
- * One mapping of text in a process. The mappings of a process are in ascending order of
- * addresses and include files without a table.
+ * One mapping of text in a process. A process's mappings are sorted by address and
+ * include files without a table.
  */
 struct dtk_unwind_map {
 	dt_u64 start, end;
@@ -313,7 +292,7 @@ struct dtk_unwind_maps {
 
 /*
  * The elements of DTK_STRANGERS are pids as dt_u32. The caller provides space for n
- * pids, and the module writes n_done pids. A pid may occur twice.
+ * pids, and the module writes n_done. A pid may occur twice.
  */
 
 #define DTK_INFO _IOR('d', 1, struct dtk_info)
@@ -330,10 +309,9 @@ struct dtk_unwind_maps {
 #define DTK_STRANGERS _IOWR('d', 12, struct dtk_list)
 
 /*
- * The number that the kernel module stores in a lock of the arena when code on CPU
- * `cpu` takes the lock. A program in user space stores a thread id, which is always
- * smaller. The consumer takes over the locks of threads that have exited, but never
- * those of a CPU.
+ * The number that the kernel module stores in a lock of the arena, for code on CPU
+ * `cpu`. It is greater than every thread id, which user space stores. The consumer
+ * never takes over a CPU's lock.
  */
 #define DTK_OWNER_OF_CPU(cpu) (0x40000000u | ((cpu) + 1))
 #define DTK_IS_CPU(owner) ((owner) >= 0x40000000u)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The location of a static probe's argument. libdtrace takes the location from the
- * program's notes. When the probe fires, the injected runtime, the agent or the kernel
- * module reads the argument from this location.
+ * The location of a static probe's argument, from the program's notes. The injected
+ * runtime, the agent or the kernel module reads the argument when the probe fires.
  */
 #ifndef ABI_OPERAND_H
 #define ABI_OPERAND_H
@@ -38,11 +37,9 @@ struct dt_operand {
 };
 
 /*
- * Returns whether an indirect jump to the address `to` leaves its function. There are n
- * operands: the operand of the jump, and then two constants for each part of the
- * function, which are the part's start and end. The first part begins with the
- * function's entry. A jump to the entry is a tail call by the function to itself: the
- * entry probe fires again, so the jump is a return.
+ * Returns whether an indirect jump to the address `to` leaves its function. o[0] is the
+ * jump's operand. It is followed by the start and the end of each part of the function.
+ * A jump to the entry, which is the first start, counts as leaving.
  */
 static inline int dt_leaves_function(const struct dt_operand *o, dt_u32 n, dt_u64 to)
 {

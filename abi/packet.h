@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The data of a probe of the ip, tcp or udp provider. It describes a packet, a socket,
- * or both. All arguments of the probe have the same value, the address of this
- * structure. libdtrace/providers/kernel/net.d declares the structure for D programs. The
- * translators in net.d, tcp.d and udp.d give each argument its D type, and read the
- * members of that type from the structure.
+ * The data of a probe of the ip, tcp or udp provider: a packet, a socket, or both. All
+ * arguments of the probe are the address of this structure. The translators in
+ * libdtrace/providers/kernel/net.d, tcp.d and udp.d give each argument its D type.
  *
  * If there is no packet, the addresses and ports are those of the socket.
  */
@@ -30,8 +28,8 @@ struct dtk_packet {
 };
 
 /*
- * The maximum number of arguments of a probe. In the output of a dt_choose function,
- * the packet follows the space for this number of arguments.
+ * The maximum number of arguments of a probe. A dt_choose function writes the packet
+ * after the space for this number of arguments.
  */
 #define DTK_PACKET_ARGS 6
 

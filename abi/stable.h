@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The probes of the stable providers, which have the same meaning on every kernel. Each
- * row names one tracepoint or function of the kernel at which a probe fires.
+ * row names one tracepoint or kernel function at which a probe fires.
  *
  *   X(provider, probe, how, source, choose)
  *
@@ -11,18 +11,13 @@
  *           FUNCTION    a function at its entry; the input is its first six arguments
  *           RETURNS     a function at its return; the input is its return value, then
  *                       its first five arguments
- *   source  the name of the tracepoint or function. If the compiler has added a suffix
- *           to a function's name (NAME.isra.0), the function is still found. A
- *           part that the compiler split off from the function (NAME.cold) is not used.
+ *   source  the name of the tracepoint or function; a function with a compiler's suffix
+ *           (NAME.isra.0) is also found, but not NAME.cold
  *   choose  decides whether the probe fires, and converts the input to the probe's
  *           arguments; this is the function dt_choose_CHOOSE() in kmod/stable_*.c
  *
- * Rows for one function fire in the order of this file.
- *
- * A probe fires at the sources of all its rows. A row whose source does not exist in
- * the kernel is ignored. If a kernel has no source for any row of a probe, the probe
- * does not exist on that kernel. libdtrace takes the names of the probes from the same
- * rows. The types of the arguments are in libdtrace/providers/kernel.
+ * Rows for one function fire in the order of this file. A row without a source in the
+ * kernel is ignored. A probe without any source does not exist on that kernel.
  */
 #ifndef ABI_STABLE_H
 #define ABI_STABLE_H
@@ -327,8 +322,8 @@ enum dtk_stable_how {
 
 /*
  * Converts the input of a row to the probe's arguments in `out`. Returns the number of
- * arguments, or -1 if the probe does not fire. Runs in any context. `out` also has
- * space for data that arguments point to. This data follows the arguments.
+ * arguments, or -1 if the probe does not fire. Runs in any context. The data that
+ * arguments point to follows the arguments in `out`.
  */
 typedef int dt_choose(const u64 *in, u64 *out);
 
@@ -352,7 +347,6 @@ struct dt_place_of_stable {
 /* Looks up the kernel symbol that the rows of the io provider need. May wait. */
 void dt_stable_io_begin(void);
 
-/* Declares the dt_choose function of each row. */
 #define X(provider, probe, how, source, choose) dt_choose dt_choose_##choose;
 DTK_STABLE(X)
 #undef X

@@ -6,8 +6,8 @@
 
 namespace dt {
 
-// Calls visit(part) for each part of the text. Each separator ends a part, so there is
-// no empty part after a separator at the end.
+// Calls visit(part) for each part of the text. A separator at the end is not followed
+// by an empty part.
 template <class F> void each_part(std::string_view text, char separator, F visit)
 {
     while (!text.empty()) {

@@ -11,9 +11,8 @@
 
 namespace dt {
 
-// Sets the size of the file. Returns 0 or an errno. If the size exceeds RLIMIT_FSIZE,
-// ftruncate(2) fails with EFBIG and the kernel sends SIGXFSZ to the thread. The default
-// action of SIGXFSZ ends the process, so this function blocks and consumes the signal.
+// Sets the size of the file. Returns 0 or an errno. Blocks and consumes SIGXFSZ, which
+// the kernel sends if the size exceeds RLIMIT_FSIZE. The signal would end the process.
 static int set_size(int fd, std::uint64_t bytes)
 {
     sigset_t too_large, before, pending;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Memory that is shared only by passing a descriptor.
 //
-// The inode of a new memfd has mode 0777. If a process has a descriptor of the memfd,
-// even a read-only one, every process of the same user can reopen the memfd for writing
-// through /proc/PID/fd. The functions below remove all permissions from the inode, so a
-// descriptor grants only the access that it was opened with.
+// A new memfd has mode 0777. A process with a read-only descriptor could therefore
+// reopen the memfd for writing through /proc/PID/fd. The functions below remove all
+// permissions, so a descriptor grants only the access that it was opened with.
 #pragma once
 
 #include "base/fd.hpp"

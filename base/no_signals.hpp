@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Blocks all signals in the calling thread while the object exists. A thread that is
-// created during this time inherits the signal mask. The kernel delivers signals for
-// the process to threads that do not block them.
+// created during this time inherits the signal mask.
 #pragma once
 
 #include <signal.h>

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Makes text that comes from a target safe for a terminal.
 //
-// A process chooses its own name, the names of its symbols and files, and the strings
-// that it passes. If such text were printed unchanged, control characters in it could
-// move the cursor, change the window's title or make the terminal send input as if it
-// came from the keyboard. The functions below replace each byte of a control character
-// with a backslash and three octal digits (\ooo). The escaped bytes are:
+// Control characters could make the terminal send input as if it came from the
+// keyboard. Each byte of a control character is replaced with a backslash and three
+// octal digits (\ooo). The escaped bytes are:
 //   - bytes below 0x20, and 0x7f
 //   - the C1 controls U+0080 to U+009F in UTF-8; U+009B has the same effect as ESC [
 //   - bytes that are not UTF-8, because an 8-bit terminal treats the byte 0x9b as ESC [
-// All other characters are left unchanged. The values of Escaping define exceptions for
-// newlines, tabs and backslashes.
+// Escaping selects whether newlines, tabs and backslashes are also escaped.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +23,7 @@ enum class Escaping {
 };
 
 // Returns the number of bytes of the UTF-8 character at the start of text, which must
-// not be empty. Returns 0 if the bytes are not UTF-8, for example because they are
-// truncated, are overlong, or encode a surrogate or a value above U+10FFFF.
+// not be empty. Returns 0 if the bytes are not valid UTF-8.
 std::size_t utf8_length(std::string_view text);
 
 // Appends text with control characters escaped.

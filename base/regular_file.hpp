@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Opens files whose names another process chose.
 //
-// Such a name may refer to a FIFO, a device or a directory, and may refer to a
-// different file a moment later. Therefore open_regular() opens the name with O_PATH,
-// which has no effect on a device and never waits. It then checks the type of the file,
-// and opens the same file through /proc/self/fd, which does not look up the name again.
+// Such a name may refer to a FIFO or a device, or to a different file a moment later.
+// open_regular() opens the name with O_PATH, which has no effect on a device and never
+// waits. It checks the type, then opens the same file through /proc/self/fd.
 #pragma once
 
 #include "base/fd.hpp"
@@ -16,8 +15,8 @@
 
 namespace dt {
 
-// The default size limit for files, 64 GiB. No program is that large, but any user can
-// create a sparse file of petabytes.
+// The default size limit for files, 64 GiB. Any user can create a sparse file of
+// petabytes.
 constexpr std::uint64_t max_regular_file_bytes = std::uint64_t{64} << 30;
 
 // Returns the file, open for reading. Returns an empty Fd if the file cannot be opened,
@@ -35,21 +34,19 @@ struct MappedName {
 };
 
 // Returns the mapped file itself, open for reading. With CAP_CHECKPOINT_RESTORE, it is
-// opened through the kernel's own link to it, /proc/PID/map_files. Without that
-// capability, it is the first of these files for which is_mapped_as() returns true:
+// opened through /proc/PID/map_files. Otherwise it is the first of these files for
+// which is_mapped_as() returns true:
 //   1. the file at name.path in the process's root
 //   2. the process's program, /proc/PID/exe
-//   3. the file at name.path in our root; only this one can be opened after the process
-//      has exited
+//   3. the file at name.path in our root, which also works after the process has exited
 // Returns an empty Fd if none of them is the mapped file, or if open_regular() refuses
-// it.
+// the file.
 Fd open_mapped(const MappedName& name,
                std::uint64_t max_bytes = max_regular_file_bytes);
 
-// Returns whether the file has the device and inode of `name`, as /proc/PID/maps
-// reports them. On btrfs and overlayfs, fstat(2) may report a different device or inode
-// than /proc/PID/maps does for the same file. If they differ, the function therefore
-// maps the file and compares the entry in /proc/self/maps.
+// Returns whether the file has the device and inode of `name`. On btrfs and overlayfs,
+// fstat(2) and /proc/PID/maps may report different numbers for one file. The function
+// then maps the file and compares the entry in /proc/self/maps.
 bool is_mapped_as(const Fd& file, const MappedName& name);
 
 } // namespace dt

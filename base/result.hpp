@@ -6,8 +6,7 @@
 //   if (!text)
 //       return text.error().during("read text of " + std::to_string(pid));
 //
-// Callers and tests branch on the Code. The text is for human readers. Each layer calls
-// during() to prefix the text with the name of the operation that failed.
+// Callers and tests branch on the Code. The text is for human readers.
 #pragma once
 
 #include <cassert>
@@ -42,8 +41,8 @@ struct Error {
     }
 };
 
-// Creates an Error with the text "DOING: strerror(err)" and the Code for `err`. Without
-// the argument `err`, uses errno.
+// Creates an Error with the text "DOING: strerror(err)" and the Code for `err`. The
+// default for `err` is errno.
 Error errno_error(std::string_view doing);
 Error errno_error(std::string_view doing, int err);
 

@@ -2,17 +2,14 @@
 // How many functions of real programs can be probed with jumps, and how long does it
 // take to find out?
 //
-// For each file, the program counts the functions, the entries for which it finds a
-// window (fasttrap/patch.hpp), the returns, and the functions for which it finds
-// windows for all returns. Parts that the compiler split off from functions, and
-// returns in them, do not count. For the refused sites, it prints how many there are
-// for each reason.
+// For each file, the program counts the functions, the entries with a window
+// (fasttrap/patch.hpp), the returns, and the functions whose returns all have windows.
+// Parts that the compiler split off from functions do not count. It also counts the
+// refused sites by reason, and lists them with -v.
 //
-// It prints these times in milliseconds: to find the extents of all entries (the median
-// of five runs), to find the returns, to find the extents of the returns, and to plan
-// the windows of the entries. The goals are a window for 99.9 % of the entries, windows
+// Times are in milliseconds. The goals are a window for 99.9 % of the entries, windows
 // for all returns in 99 % of the functions, and 300 ms for the extents of all entries
-// of node. With -v, it also lists the refused sites.
+// of node.
 #include "fasttrap/patch.hpp"
 #include "libdtrace/providers/module_extents.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -119,9 +116,8 @@ public:
     }
 
 private:
-    // Finds the returns of all functions. For the pid provider, a jump to a part that
-    // the compiler split off from the function is not a return. Such jumps are therefore
-    // skipped.
+    // Finds the returns of all functions. A jump to a part that the compiler split off
+    // from the function is not a return.
     void find_returns()
     {
         auto read = [&](dt::TargetAddr from, std::span<std::byte> into) {
@@ -147,8 +143,8 @@ private:
                              return_places_.end());
     }
 
-    // Plans windows. A file without a fixed address is planned at a typical load address,
-    // because the addresses that a short jump can reach depend on the load address.
+    // Plans windows. A file without a fixed address is planned at a typical load
+    // address, because the reach of a short jump depends on the address.
     dt::WindowPlan plan(std::vector<dt::PatchSite> sites)
     {
         constexpr std::uint64_t usual_place = 0x5555'5555'4000;
@@ -217,8 +213,8 @@ private:
     }
 
     // Prints each refused site with the start of its extent, the end of its extent and
-    // the end of the next extent. Adds "alone" if the site is also refused when it is
-    // the only site of the plan.
+    // the end of the next extent. "alone" means that the site is also refused when it
+    // is the only site of the plan.
     void list_refused(const char* kind, const Sites& sites,
                       const dt::WindowPlan& refused)
     {

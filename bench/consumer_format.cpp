@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 // How many printf records a second does the consumer format on one core?
 //
-// The program makes an arena with one clause printf("%d %s: %d bytes at %x\n", ...),
-// and writes records into the shards' buffers in the engine's format. It then measures
-// everything that dtrace(1) -q does with the records. The records are drained, checked
-// and merged by time. The C API calls dtrace(1)'s row functions for each record. The
-// values are formatted and the text is written to /dev/null. The time to fill the buffers
-// does not count. For comparison, the program also measures a loop of snprintf() and
-// fwrite() over the same values.
+// The program writes records of one printf clause into the buffers of an arena. Then it
+// measures all work that dtrace(1) -q does to drain, check, merge, format and print
+// them to /dev/null. The time to fill the buffers does not count. For comparison, the
+// program also measures a loop of snprintf() and fwrite() over the same values.
 #include "cmd/dtrace/rows.hpp"
 #include "dif/engine.h"
 #include "libdtrace/api/handle.hpp"
@@ -138,8 +135,7 @@ void fill(void* memory, std::uint32_t epid, std::uint64_t first)
     }
 }
 
-// Runs `what` and returns how much CPU time of this thread it used, in seconds. Other
-// programs hardly affect the CPU time.
+// Runs `what`. Returns the seconds of CPU time that this thread used for it.
 double seconds(const std::function<void()>& what)
 {
     auto now = [] {

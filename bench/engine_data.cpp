@@ -3,19 +3,14 @@
 // an associative array, an aggregation by an integer, and an aggregation by a string?
 // And do two threads together do twice as much work as one?
 //
-// The program compiles, loads and fires D programs as a real host does, but its host
-// implements only the operations that they need. Each row of the output is a clause.
-// The row "nothing but the firing" is a clause that only assigns a constant. Its time
-// is subtracted from the time of each row, and the column "alone" shows the difference.
-// The goals apply to this column.
+// Each row of the output is a clause. The column "alone" is the row's time minus the
+// time of a clause that only assigns a constant. The goals apply to this column.
 //
 // Two properties of the machine affect the results:
-//   - 100,000 elements take 6 MB. They are visited in an order that prefetching cannot
-//     predict, so each visit needs at least one read of this memory. The row "a read of
-//     6 MB at random" shows the cost of such a read.
-//   - Two CPUs may share a core. Therefore the results of two threads count only in
-//     rounds in which two threads without the engine (loop()) do at least 1.9 times the
-//     work of one.
+//   - The 100,000 elements take 6 MB and are visited in an unpredictable order. The row
+//     "a read of 6 MB at random" shows the cost of one read.
+//   - Two CPUs may share a core. A round with two threads counts only if loop(), which
+//     does not use the engine, scales by at least 1.9 in that round.
 #include "dif/engine.h"
 #include "dif/float.h"
 #include "dif/vars.h"
@@ -105,8 +100,8 @@ public:
     }
 
     // Fires n times as thread number `thread`. Returns the ns per firing. The probe
-    // Fill uses the keys in ascending order. The probe Body uses them in another order,
-    // so that consecutive firings do not use elements that are adjacent in memory.
+    // Fill uses the keys in ascending order. The probe Body uses elements that are not
+    // adjacent in memory.
     enum class Probe { Fill, Body };
     double fire(unsigned thread, unsigned n, Probe which = Probe::Body)
     {
@@ -201,8 +196,7 @@ double ns_of_read()
 }
 
 // Returns the ratio of the work that two threads do to the work that one thread does in
-// the same time: 2 means that they do not slow each other down. work(thread) does the
-// work and returns the time that it took, in ns.
+// the same time. work(thread) returns its time in ns.
 template <class F> double scaling(F work)
 {
     double alone = work(0), together[2];
@@ -218,8 +212,7 @@ template <class F> double scaling(F work)
 }
 
 // Runs a loop that uses only registers and keeps all arithmetic units of a core busy.
-// Returns its time in ns. scaling(loop) shows how well two threads run on this machine
-// without the engine.
+// Returns its time in ns.
 double loop(unsigned)
 {
     std::uint64_t start = thread_ns(), a = start, b = start, c = start, d = start;

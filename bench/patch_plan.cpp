@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What does it cost to plan and build 50,000 jumps, and how many sites get one?
 //
-// For each program, the benchmark first finds the functions, and the extents of their
-// entries and returns (fasttrap/extents.hpp). This step is not timed. Parts that the
-// compiler split off from functions, and returns in them, do not count. Then it plans
-// windows, finds places for their trampolines and builds the patches: for all entries,
-// for all returns, and for both together.
+// For each program, the benchmark finds the extents of the entries and returns
+// (fasttrap/extents.hpp), which is not timed. Then it plans windows, finds places for
+// their trampolines and builds the patches: for all entries, for all returns, and for
+// both together. Parts that the compiler split off from functions do not count.
 //
-// The simulated address space is empty except for the module. For each 16 MiB of text,
-// an area of at least 4 MiB is mapped at an address from common_reach(). If no area has
-// space for a window, another area is mapped at an address from reach_of(). The goals
-// are 60 ms and 6 MB for 50,000 entries, and 10 ms for 50,000 calls to
-// TrampolineSpace::take().
+// The simulated address space contains only the module. The goals are 60 ms and 6 MB
+// for 50,000 entries, and 10 ms for 50,000 calls to TrampolineSpace::take().
 #include "fasttrap/extents.hpp"
 #include "fasttrap/patch.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -33,7 +29,6 @@ constexpr std::uint64_t part_bytes = 16 << 20; // bytes of text that share one a
 constexpr std::uint64_t bytes_a_site = 64;
 constexpr int n_rounds = 5;
 
-// Returns the CPU time of this thread in seconds. Other programs hardly affect it.
 double seconds()
 {
     timespec t;
@@ -123,7 +118,7 @@ public:
     explicit Room(const Program& program) { taken_[program.begin] = program.end; }
 
     // Maps an area of this size that all windows between begin and end can reach.
-    // Returns its address, or nullopt if no free place can be found.
+    // Returns nullopt if no free place can be found.
     std::optional<TargetAddr> map_for(TargetAddr begin, TargetAddr end,
                                       std::uint64_t bytes)
     {
@@ -140,8 +135,8 @@ public:
         return std::nullopt;
     }
 
-    // Maps an area of area_bytes that this window can reach. Returns its address, or
-    // nullopt if no free place can be found.
+    // Maps an area of area_bytes that this window can reach. Returns nullopt if no free
+    // place can be found.
     std::optional<TargetAddr> map_for(const Window& window)
     {
         TargetAddr origin = window.origin();
@@ -159,11 +154,9 @@ public:
         return std::nullopt;
     }
 
-    // Maps the pages for the stub of a punned jump. The stub is at the first address of
-    // a range that the jump can reach. Also maps the page before that address if the
-    // address is in the first 16 bytes of a page, and the next page if the stub extends
-    // into it. Returns the address and the size of the mapping, or nullopt if no range
-    // has free pages.
+    // Maps the pages for the stub of a punned jump, and for the 16 bytes before the
+    // stub. Returns the address and the size of the mapping, or nullopt if no range
+    // that the jump can reach has free pages.
     std::optional<std::pair<TargetAddr, std::uint64_t>> map_exact(const Window& window)
     {
         for (const Reach& reach : reach_of(window)) {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Measures what a firing inside the target costs in addition to the probed function.
 //
-// The program maps the runtime's image into its own process, as the agent maps it into
-// a target. In a loop, it calls a trampoline that fires the probe and continues in a
-// function that only returns. The result of a round is the ns per call with the probe
-// minus the ns per call without it, in CPU time of this thread. Each line shows the
-// median of 15 rounds, and the spread. Each clause is measured in the interpreter
-// first, and then as native code if the clause can be compiled.
+// The program maps the runtime's image into its own process. In a loop, it calls a
+// trampoline that fires the probe. Each line shows the median of 15 rounds and the
+// spread, in ns of CPU time per call, minus the time without the probe. Each clause is
+// measured in the interpreter, and then as native code if the clause can be compiled.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <algorithm>

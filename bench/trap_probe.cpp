@@ -7,9 +7,7 @@
 //   - calls to the same function with an entry probe whose clause is @ = count();
 //   - int3 instructions under a minimal tracer, which makes four calls for each stop:
 //     waitpid(), PTRACE_GETREGS, PTRACE_SETREGS and PTRACE_CONT
-// The goal is that a call with the probe takes at most 1.25 times as long as an int3
-// under the minimal tracer. The function begins with push %rbp. To emulate this
-// instruction, the agent also writes to the child's stack.
+// The goal is that a call with the probe takes at most 1.25 times as long as an int3.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "ptrace-agent/wire/client.hpp"
@@ -58,9 +56,8 @@ double now_ns()
     std::exit(1);
 }
 
-// A child process. Each time it reads a byte, it calls bench_work() n_calls times. If
-// `traps` is set, it executes int3 n_calls times instead. It replies with the ns per
-// call or per int3.
+// A child process. Each time it reads a byte, it calls bench_work() n_calls times, or
+// executes int3 if `traps` is set. It replies with the ns per call or per int3.
 struct Child {
     pid_t pid = 0;
     int ask[2], answer[2];

@@ -15,10 +15,8 @@ endif()
 option(DTRACE_SANITIZE "build with AddressSanitizer and UBSan" OFF)
 option(DTRACE_FUZZERS "build the libFuzzer targets (clang only)" OFF)
 set(DTRACE_FUZZ_OPTIMIZATION "-O1" CACHE STRING "optimization level of the libFuzzer targets")
-# With this option, several C++ files of a folder are compiled as one, which takes a third of
-# the time. A change to one file then recompiles all of these files, so developers use the
-# preset `debug`, which leaves the option off. The option does not affect C: the folders dif,
-# ptrace-agent/runtime and usdt/library override it.
+# Compiling several C++ files of a folder as one takes a third of the time. A change to one file then recompiles all of
+# them, so the preset `debug` leaves the option off. The folders dif, ptrace-agent/runtime and usdt/library override it.
 option(CMAKE_UNITY_BUILD "compile the C++ files of a folder together" OFF)
 if(CMAKE_UNITY_BUILD)
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
@@ -32,21 +30,20 @@ foreach(lang C CXX)
   string(REPLACE "-O3" "-O2" CMAKE_${lang}_FLAGS_RELEASE "${CMAKE_${lang}_FLAGS_RELEASE}")
 endforeach()
 if(DTRACE_FUZZERS)
-  # Instrument all targets, so that libFuzzer also sees the branches of the libraries. -O1
-  # makes the fuzzers faster, but takes three times as long to compile as -O0.
+  # Instrument all targets, so that libFuzzer also observes the branches of the libraries. -O1 makes the fuzzers faster,
+  # but takes three times as long to compile as -O0.
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
                       -fno-sanitize-recover=undefined -g1 ${DTRACE_FUZZ_OPTIMIZATION})
   add_link_options(-fsanitize=address,undefined)
 endif()
 if(DTRACE_SANITIZE)
-  # -g1 is enough for the stacks in the sanitizers' reports, and saves a sixth of the compile
-  # time. Some test programs read their own debug data, so tests/ uses -g.
+  # -g1 is enough for the stacks in the sanitizers' reports, and saves a sixth of the compile time. Some test programs
+  # read their own debug data, so tests/ uses -g.
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer
                       -fno-sanitize-recover=undefined -g1)
   add_link_options(-fsanitize=address,undefined)
-  # For C++ with sanitizers, clang needs half of the time that gcc needs. gcc defines
-  # __SANITIZE_ADDRESS__, which tests use, but clang does not. -fsanitize=function would put
-  # data into functions that tests trace.
+  # For C++ with sanitizers, clang is twice as fast as gcc. Tests use __SANITIZE_ADDRESS__, which clang does not define.
+  # -fsanitize=function would put data into functions that tests trace.
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:-D__SANITIZE_ADDRESS__>
                       $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fno-sanitize=function>)
 endif()

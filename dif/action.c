@@ -4,10 +4,8 @@
  * dt_action), which run in order. Each entry is an action, or a part of the key
  * of the aggregation that follows it.
  *
- * The loader has determined which value each entry records and where
- * (rec_offset, rec_size): in the clause's record or in the key. The loader has
- * also checked that the entries of a clause are consistent. This file computes
- * the values and writes them.
+ * The loader has checked the entries, and has computed where each entry records
+ * its value (rec_offset, rec_size): in the clause's record or in the key.
  */
 #include "dif/mstate.h"
 
@@ -22,10 +20,9 @@ static int dt_needs_target(struct dt_mstate *m)
 }
 
 /*
- * Records a string in a key, and pads it with zeros. If the string is the last
- * part of the key, it is padded only to a multiple of 8 bytes. The rest of the
- * key is neither written nor compared, because keys with the same string cannot
- * differ there.
+ * Records a string in a key. The last part of a key is padded with zeros only
+ * to a multiple of 8 bytes. The rest of the key is neither written nor
+ * compared.
  */
 static void dt_record_key_string(struct dt_mstate *m, const struct dt_action *a,
 				 dt_u8 *to, dt_u64 value)
@@ -42,10 +39,6 @@ static void dt_record_key_string(struct dt_mstate *m, const struct dt_action *a,
 	dt_zero(to + used, zeros - used);
 }
 
-/*
- * Records a value: a string, the bytes that a by-reference value points to, or
- * an integer. The type of the entry's DIFO says which.
- */
 static void dt_record_value(struct dt_mstate *m, const struct dt_action *a,
 			    dt_u8 *to, dt_u64 value)
 {
@@ -67,9 +60,9 @@ static void dt_record_value(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * Returns whether the key consists of a single user stack. If the stack has
- * fewer frames than such a key can store, one zero is written after the last
- * frame. The rest of the key is neither written nor compared.
+ * Returns whether the key consists of a single user stack. In such a key, one
+ * zero follows the last frame. The rest of the key is neither written nor
+ * compared.
  */
 DT_INLINE int dt_is_stack_key(const struct dt_action *a)
 {
@@ -77,7 +70,6 @@ DT_INLINE int dt_is_stack_key(const struct dt_action *a)
 	       a->key_bytes == 8 + 8ull * DTRACE_USTACK_NFRAMES(a->arg);
 }
 
-/* Returns whether the key is a single string. */
 static int dt_is_string_key(const struct dt_mstate *m, const struct dt_action *a)
 {
 	const struct dt_difo *d = dt_at(m->base, a->difo);
@@ -125,9 +117,9 @@ static void dt_record_ustack(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * Runs the action exit(). The first exit() ends tracing. The status of a later
- * exit() is ignored, except that an exit() in END replaces the status. The
- * remaining actions of the clause still run.
+ * Runs the action exit(). The first exit() ends tracing. Later ones are
+ * ignored, except that an exit() in END replaces the status. The remaining
+ * actions of the clause still run.
  */
 static void dt_exit(struct dt_mstate *m)
 {
@@ -174,9 +166,8 @@ static void dt_harm(struct dt_mstate *m, dt_u32 action, dt_u64 value)
 }
 
 /*
- * Returns the address at which an entry records its value. The address is in
- * the key if the entry is a part of a key, and otherwise in the clause's
- * record. Returns null if this firing has no such key or record.
+ * Returns the address at which an entry records its value. Returns null if this
+ * firing has no such key or record.
  */
 static dt_u8 *dt_record_place(struct dt_mstate *m, const struct dt_action *a)
 {
@@ -223,8 +214,8 @@ static void dt_record_entry(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * Allocates the key of the next aggregation in scratch memory. `a` is the action
- * for the first part of the key. Its key_bytes is the size of the entire key.
+ * Allocates the key of the next aggregation in scratch memory. `a` is the first
+ * part of the key, and its key_bytes is the size of the entire key.
  */
 static void dt_key_start(struct dt_mstate *m, const struct dt_action *a)
 {

@@ -4,17 +4,16 @@
  * DTrace.
  *
  * The consumer runs actions of the kind DTRACEACT_LIBACT when it reads their
- * records, in the order of the records. The constants DT_LIBACT_* identify
- * these actions.
+ * records. The constants DT_LIBACT_* identify these actions.
  *
- * Columns of actions: name, kind, LIBACT number or 0, D prototype, flags.
- * The flags are:
+ * Columns of actions: name, kind, LIBACT number or 0, D prototype, flags. The
+ * flags are:
  *   D  records data          W  is destructive and needs -w
  *   K  needs a kernel host   N  exists only on other systems; the compiler
  *                               refuses it with a message that names it
  *
  * This file is installed as <dtrace/actions.h>, for programs that read records
- * and aggregations themselves. Therefore it includes no other file.
+ * themselves. Therefore it includes no other file.
  */
 #ifndef DIF_ACTIONS_H
 #define DIF_ACTIONS_H
@@ -51,8 +50,8 @@
 #define DTRACEACT_ISAGG(kind) (DTRACEACT_CLASS(kind) == DTRACEACT_AGGREGATION)
 /*
  * The value of `ntuple` in an entry that computes an increment. The next entry
- * is a distribution, such as quantize(). The increment is added to a bucket of
- * this distribution.
+ * is a distribution, such as quantize(). The increment is added to one of its
+ * buckets.
  */
 #define DT_NTUPLE_INCREMENT 0xffffffffu
 
@@ -138,8 +137,8 @@ enum dif_agg {
  *                          the base, `levels` buckets, one bucket for values
  *                          above them
  *   llquantize             1 + dt_llquantize_buckets() words: arg, buckets
- * `arg` is dt_action.arg, which contains the parameters of lquantize() and
- * llquantize() in the form that the macros below define.
+ * `arg` is dt_action.arg. It contains the parameters of lquantize() and
+ * llquantize().
  */
 #define DTRACE_QUANTIZE_NBUCKETS 127
 #define DTRACE_QUANTIZE_ZEROBUCKET 63
@@ -157,10 +156,10 @@ enum dif_agg {
 	 ((dt_u64)(high) << 16) | (dt_u64)(nstep))
 
 /*
- * The field `arg` of the dt_action of ustack() contains the number of frames in
- * the low half, and the number of bytes for strings in the high half. The
- * record of ustack() consists of 64-bit words: the process id, then a word for
- * each frame. If the stack has fewer frames, the remaining words are zero.
+ * In the dt_action of ustack(), the low half of `arg` is the number of frames,
+ * and the high half is the number of bytes for strings. The record is the
+ * process id and a word for each frame, with 64 bits each. Unused words are
+ * zero.
  */
 #define DTRACE_USTACK_NFRAMES(arg) ((unsigned)((arg)&0xffffffffu))
 #define DTRACE_USTACK_STRSIZE(arg) ((unsigned)((arg) >> 32))

@@ -4,23 +4,18 @@
  * dt_agg_NAME().
  *
  * A shard's active aggregation buffer has a hash table at its start and entries
- * after the table. Each entry is a struct dt_aggent, its key and its value. No
- * entry is removed from an active buffer. The consumer exchanges the two
- * buffers of a shard, and so obtains the changes since the last exchange. An
- * entry is complete before its bucket points to it, and only one thread holds
- * the shard. Therefore a holder that dies leaves at most one entry to which no
- * bucket points.
+ * after it. Each entry is a struct dt_aggent, its key and its value. An entry
+ * is complete before its bucket points to it. A holder of the shard that dies
+ * leaves at most one entry to which no bucket points.
  *
- * All buckets of quantize() take 1 KB, but if there are many keys, most of them
- * need few buckets. Therefore a distribution begins with up to DT_AGG_POINTS
- * short entries (struct dt_aggpoint) for a key, one for each bucket. An entry
- * with all buckets follows when the short entries are not enough, or when the
- * count of one of them is so high that updates should be fast. The short
- * entries then stay as they are, because the consumer adds up all entries of a
- * key.
+ * All buckets of quantize() take 1 KB. Therefore a distribution begins with up
+ * to DT_AGG_POINTS short entries (struct dt_aggpoint) for a key, one for each
+ * bucket. An entry with all buckets follows when the short entries are not
+ * enough, or when the count of one reaches DT_AGG_HOT. The consumer adds up all
+ * entries of a key.
  *
  * Targets can write the buffer. Therefore the engine takes all sizes from the
- * clause, and uses an entry only if the sizes in the entry are equal to them.
+ * clause, and uses an entry only if the entry has the same sizes.
  */
 #include "dif/distribution.h"
 #include "dif/mstate.h"
@@ -29,8 +24,8 @@
 #define DT_AGG_CHAIN 100000
 #define DT_AGG_POINTS 4	/* maximum number of short entries of a key */
 /*
- * If the count of a short entry has reached this value, the next update of its
- * bucket adds an entry with all buckets, if the buffer has room for it.
+ * When the count of a short entry reaches this value, the next update of its
+ * bucket adds an entry with all buckets, if there is room.
  */
 #define DT_AGG_HOT 64
 
@@ -82,8 +77,8 @@ static void dt_agg_sum(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 }
 
 /*
- * This function is not inlined, because 128-bit arithmetic needs an aligned
- * stack. In a separate function, only stddev() pays for the alignment.
+ * Not inlined. 128-bit arithmetic needs an aligned stack, and only stddev()
+ * should pay for the alignment.
  */
 static __attribute__((__noinline__)) void
 dt_agg_stddev(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
@@ -129,7 +124,6 @@ static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 		v[0] = a->arg;
 }
 
-/* Returns the size in bytes of an entry: its header, key and value. */
 DT_INLINE dt_u64 dt_agg_entry_bytes(const struct dt_action *a,
 				    dt_u32 value_bytes)
 {
@@ -144,8 +138,7 @@ DT_INLINE dt_u64 *dt_agg_value(struct dt_aggent *e, const struct dt_action *a)
 /*
  * Returns the value of the entry at offset `head`, or null if the entry does
  * not have this key and a value of this size. Only the first key_used bytes are
- * compared, because all later ones are zero (see dt_is_stack_key() and
- * dt_record_key_string()).
+ * compared, because all later ones are zero.
  */
 DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 			       const struct dt_action *a, dt_u32 value_bytes,
@@ -170,8 +163,8 @@ struct dt_agg_points {
 
 /*
  * Returns 1 and sets points->found if the entry at offset `head` is the key's
- * short entry for the bucket points->word. Otherwise returns 0. Counts a short
- * entry of the key for another bucket in points->n.
+ * short entry for the bucket points->word. Counts a short entry of the key for
+ * another bucket in points->n.
  */
 static int dt_agg_is_point(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 			   const struct dt_action *a, const struct dt_mstate *m,
@@ -190,11 +183,11 @@ static int dt_agg_is_point(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 }
 
 /*
- * Finds the entry that an update of the key has to change. If the entry is not
- * a short one, returns its value. If it is a short one, sets points->found and
- * returns null. If there is no such entry, returns null. The search starts with
- * the entry at the offset *at. If an entry is found, *at is then its offset.
- * `points` is null for functions that have no short entries.
+ * Finds the entry that an update of the key has to change. For a short entry,
+ * sets points->found and returns null. For any other entry, returns its value.
+ * Without an entry, returns null. The search starts at the offset *at, which
+ * becomes the entry's offset. `points` is null for functions that have no short
+ * entries.
  */
 static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 			   const struct dt_action *a, const struct dt_mstate *m,
@@ -225,8 +218,8 @@ static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 
 /*
  * Creates an entry for a key after the last entry of the buffer. The caller
- * writes the value, which has value_bytes bytes. dt_agg_publish() adds the
- * entry to the buffer. Returns null if the buffer has no room for the entry.
+ * writes the value, then calls dt_agg_publish(). Returns null if the buffer has
+ * no room.
  */
 static struct dt_aggent *dt_agg_create(struct dt_mstate *m,
 				       const struct dt_buffer *b,
@@ -258,9 +251,9 @@ static struct dt_aggent *dt_agg_create(struct dt_mstate *m,
 }
 
 /*
- * Adds a created entry to the buffer and to its bucket. Returns the offset of
- * the entry. The caller has already made the first update, so a thread that is
- * killed never leaves a key with the initial value.
+ * Adds a created entry to the buffer and to its bucket. Returns its offset. The
+ * caller has already made the first update, so a thread that is killed never
+ * leaves a key with the initial value.
  */
 static dt_u32 dt_agg_publish(struct dt_mstate *m, struct dt_buffer *b,
 			     dt_u8 *buffer, dt_u32 *bucket, struct dt_aggent *e,
@@ -279,8 +272,8 @@ static dt_u32 dt_agg_publish(struct dt_mstate *m, struct dt_buffer *b,
 }
 
 /*
- * Returns the value of the entry at the offset *hint, or null if there is no
- * such entry or it does not have this key and a value of this size.
+ * Returns the value of the entry at the offset *hint, or null if that entry
+ * does not have this key and a value of this size.
  */
 DT_INLINE dt_u64 *dt_agg_hinted(dt_u8 *buffer, dt_u64 size, const dt_u32 *hint,
 				const struct dt_action *a, dt_u32 value_bytes,
@@ -303,8 +296,8 @@ DT_INLINE dt_u32 *dt_agg_hint(struct dt_shard *s, dt_u32 active, dt_u64 of)
 }
 
 /*
- * Returns the sum of the words of the key. This number selects the hint for the
- * key, because it takes little time to compute and differs for most keys.
+ * Returns the sum of the words of the key. The sum selects the hint, because
+ * the sum is fast to compute and differs for most keys.
  */
 DT_INLINE dt_u64 dt_agg_sum_of(const struct dt_mstate *m)
 {
@@ -316,9 +309,8 @@ DT_INLINE dt_u64 dt_agg_sum_of(const struct dt_mstate *m)
 }
 
 /*
- * Adds a double to an aggregation. min() and max() ignore a NaN, because it is
- * neither less nor greater than another value. A sum to which a NaN was added
- * is a NaN.
+ * Adds a double to an aggregation. min() and max() ignore a NaN. A sum to which
+ * a NaN was added is a NaN.
  */
 static void dt_agg_float(struct dt_mstate *m, const struct dt_action *a,
 			 dt_u64 *v, dt_u64 value)
@@ -371,7 +363,8 @@ DT_INLINE void dt_agg_update(struct dt_mstate *m, const struct dt_action *a,
 
 /*
  * If the entry at the offset *hint is the short entry to update, updates it and
- * returns 1. Otherwise initializes `points` for the search and returns 0.
+ * returns
+ * 1. Otherwise initializes `points` for the search and returns 0.
  */
 static int dt_agg_hinted_point(struct dt_mstate *m, dt_u8 *buffer,
 			       const struct dt_action *a, dt_u64 value,
@@ -391,12 +384,11 @@ static int dt_agg_hinted_point(struct dt_mstate *m, dt_u8 *buffer,
 }
 
 /*
- * Creates an entry with the value of the first update. The entry of a
- * distribution is short or has all buckets. If the key already has a short
- * entry for this bucket, the new entry has all buckets. Otherwise it is short in
- * two cases: if the key has fewer than DT_AGG_POINTS short entries, or if the
- * buffer has no room for all buckets. Returns the offset of the entry, or 0 if
- * the buffer has no room for it.
+ * Creates an entry with the value of the first update. Returns its offset, or 0
+ * if the buffer has no room. A distribution's entry has all buckets if the key
+ * already has a short entry for this bucket. Otherwise it is short if the key
+ * has fewer than DT_AGG_POINTS short entries, or if there is no room for all
+ * buckets.
  */
 static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
 			 const struct dt_action *a, dt_u64 value, dt_u32 hash,
@@ -432,10 +424,9 @@ static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
 }
 
 /*
- * Updates the value of a key. Called if *hint is 0, or if the entry at the
- * offset *hint belongs to another key or is short. Searches for the entry to
- * update, or creates one. Sets *hint to the offset of the entry. If a new entry
- * is needed and the buffer has no room, counts a drop and sets *hint to 0.
+ * Updates the value of a key, and sets *hint to the offset of the key's entry.
+ * Called if the entry at the old *hint cannot be used. If a new entry is needed
+ * and the buffer has no room, counts a drop and sets *hint to 0.
  */
 static __attribute__((__noinline__)) void
 dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,

@@ -2,10 +2,9 @@
 /*
  * Computes the layout of an arena, and changes the activity of its session.
  *
- * dt_plan() computes all offsets from the configuration. It is called first to
- * determine the sizes of the parts, and later to store the offsets in the
- * arena. The tables can be large, because pages that are never written use no
- * memory.
+ * dt_plan() is called twice: first to determine the sizes of the parts, and
+ * later to store the offsets in the arena. Large tables are cheap, because
+ * pages that are never written use no memory.
  */
 #include "dif/mstate.h"
 
@@ -107,9 +106,8 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->n_shared = a->n_shards - (dt_u32)dt_clamp(config->n_private, 0,
 						     a->n_shards - 1);
 	/*
-	 * At least n_cpus + 2 shared shards are never parked, which is one for
-	 * each CPU and two in reserve. If there are fewer shared shards, none
-	 * is ever parked.
+	 * At least n_cpus + 2 shared shards are never parked: one for each CPU
+	 * and two in reserve.
 	 */
 	spare = a->n_shared - dt_clamp(config->n_cpus + 2ull, 0, a->n_shared);
 	a->plan.n_parkable = (dt_u32)dt_clamp(
@@ -291,10 +289,9 @@ int dt_has_exited(void *arena)
 		return 1;
 	}
 	/*
-	 * An exit() writes the private activity first, then the shared one.
-	 * This code reads them in the opposite order. If it reads the shared
-	 * activity that exit() has written, it therefore also reads the new
-	 * private activity, and does not undo the change.
+	 * An exit() writes the private activity first, then the shared one. The
+	 * opposite order here ensures that a new shared value is found with the
+	 * new private value.
 	 */
 	seen = dt_acquire32(&session->activity);
 	now = dt_acquire32(&own->activity);

@@ -7,33 +7,17 @@
  *   | program (read-only) | session | globals | ... | shards | own | shards |
  *                         | <- shared: targets write here -> |<- private -> |
  *
- * Only the arena's owner, which loads programs, writes the program part. Other
- * hosts map this part read-only. Its tables have a fixed capacity and grow in
- * place. Probes of a library that is loaded later (dlopen) can therefore be
- * added while other probes fire. An entry is complete before the count that
- * includes it is published with release order.
- *
- * Each process maps the arena at a different address, so all references are
- * offsets from its start, never pointers. For D programs, memory of the arena
- * has the same addresses in every host: DT_VBASE + offset. These are never
- * valid machine addresses. On x86-64, with four or five levels of page tables,
- * they are not canonical. Therefore an address alone shows whether it belongs
- * to the arena or to the target.
- *
- * Only the consumer and the agent map the private part. Hosts that run in these
- * two processes and have own_shards set in struct dt_host use the last shards,
- * which are in the private part. BEGIN, END, tick and profile fire only there,
- * so no target can forge their records. No target maps the arena of the kernel
- * module. That arena has no private part, and all its hosts use all its shards.
- *
- * Counters precede the shards. Native code adds to them without a shard or a
- * lock. Aggregations that only add to words, for example count() and sum(),
- * have counters, but at most for a fixed number of keys. Counters are never
- * reset. In each drain, the consumer copies the values to the program part
- * (dif/counters.c).
- *
- * Targets can write the shared part. Therefore the consumer copies each value,
- * checks the copy, and then uses the copy. All fields have a fixed width.
+ * - Only the arena's owner, which loads programs, writes the program part. Its
+ *   tables grow in place while probes fire. An entry is complete before the
+ *   count that includes it is published with release order.
+ * - All references are offsets from the arena's start, never pointers. D
+ *   programs use the address DT_VBASE + offset, which is never a valid machine
+ *   address.
+ * - Only the consumer and the agent map the private part. BEGIN, END, tick and
+ *   profile fire only there, so no target can forge their records. The kernel
+ *   module's arena has no private part, and no target maps it.
+ * - Targets can write the shared part. The consumer copies each value, checks
+ *   the copy, and then uses the copy. All fields have a fixed width.
  */
 #ifndef DIF_ARENA_H
 #define DIF_ARENA_H
@@ -50,7 +34,6 @@
 
 typedef dt_u64 dt_off; /* an offset from the arena's start; 0: none */
 
-/* A DIFO (DIF object). */
 struct dt_difo {
 	dt_off text; /* dt_u32[n_text] */
 	dt_off ints; /* dt_u64[n_ints] */
@@ -88,10 +71,9 @@ struct dt_short {
 
 /*
  * An entry of a clause: an action, one value of an action with several values,
- * or a part of an aggregation's key. The values of printf(), for example, are
- * consecutive entries of the kind DTRACEACT_PRINTF, and `ntuple` in the first
- * of these entries is the number of values. The parts of a key precede the
- * entry of their aggregation.
+ * or a part of an aggregation's key. Each value of printf(), for example, is an
+ * entry, and `ntuple` in the first one is their number. The parts of a key
+ * precede the entry of their aggregation.
  */
 struct dt_action {
 	dt_u32 kind;
@@ -149,9 +131,9 @@ struct dt_clause {
 #define DT_CLAUSE_IN_TARGETS 0x40 /* has a probe that fires in targets */
 
 /*
- * A probe description of a clause, copied from the DOF. The engine does not
- * match probes against it. The arena's owner does, and adds an ECB for each
- * matching probe (dt_ecb_add()).
+ * A probe description of a clause, copied from the DOF. The arena's owner
+ * matches probes against it, and adds an ECB for each matching probe
+ * (dt_ecb_add()).
  */
 struct dt_enabling {
 	dt_off provider, mod, func, name; /* strings; "" matches any name */
@@ -195,7 +177,6 @@ struct dt_ecb {
 	dt_u32 pad;
 };
 
-/* A variable of the D program. */
 struct dt_var {
 	dt_u32 id;
 	dt_u8 kind, scope;
@@ -217,9 +198,9 @@ struct dt_table {
 };
 
 /*
- * The offsets of the parts of a shard from its start, and their sizes. All
- * shards have the same layout. Targets can overwrite a shard's own struct
- * dt_buffer, so the engine uses only the offsets and sizes here.
+ * The offsets of the parts of a shard from its start, and their sizes. Targets
+ * can overwrite a shard's own struct dt_buffer, so the engine uses only the
+ * values here.
  */
 struct dt_shard_plan {
 	dt_u64 specs;  /* struct dt_buffer[n_specs] */
@@ -259,8 +240,8 @@ struct dt_dyn_plan {
 
 /*
  * The sets of counters. Threads increment the first set with locked
- * instructions. Each of the other sets is incremented only on one CPU: the
- * second set on CPU 0, and so on.
+ * instructions. Each other set is incremented only on one CPU: the second set
+ * on CPU 0, and so on.
  */
 struct dt_counter_plan {
 	dt_off sets; /* all sets, in the shared part */
@@ -344,14 +325,14 @@ enum dt_spec_state {
 #define DT_MAX_SPECS 1024
 
 /*
- * A clock for hosts that cannot call clock_gettime(2). It is called a line,
- * because it is a linear function of the processor's time stamp counter. When
- * the counter is t, ((t - tsc) * mult >> shift) ns have passed since mono_ns
- * (CLOCK_MONOTONIC) and wall_ns (CLOCK_REALTIME). The consumer regularly
- * replaces the line. At that moment, the monotonic time of the new line is at
- * least that of the old line, so the monotonic time never goes backwards for a
- * reader. seq is odd while the consumer writes the line. seq is 0 if there is
- * no line, because the system does not use the counter as its clock.
+ * A clock for hosts that cannot call clock_gettime(2). When the processor's
+ * time stamp counter is t, ((t - tsc) * mult >> shift) ns have passed since
+ * mono_ns (CLOCK_MONOTONIC) and wall_ns (CLOCK_REALTIME). The consumer
+ * regularly updates the clock. The monotonic time never goes backwards for a
+ * reader.
+ *
+ * seq is odd while the consumer writes. seq is 0 if the clock cannot be used,
+ * because the system does not use the counter.
  */
 struct dt_clock {
 	dt_u32 seq;
@@ -374,9 +355,9 @@ struct dt_session {
 	struct dt_clock clock;
 	dt_u64 drops[DTRACEDROP_N]; /* drops that do not belong to a shard */
 	/*
-	 * Bits 0 to 7: enum dt_spec_state. The bits from 8 on say which shards
-	 * have records of the speculation: 0 if none has, 1 + the number of the
-	 * shard if only one has, or DT_SPEC_MANY.
+	 * Bits 0 to 7: enum dt_spec_state. The bits from 8 on: 0 if no shard
+	 * has records of the speculation, 1 + the shard's number if only one
+	 * shard has records, or DT_SPEC_MANY.
 	 */
 	dt_u32 spec_state[DT_MAX_SPECS];
 };
@@ -385,8 +366,8 @@ DT_STATIC_ASSERT(__builtin_offsetof(struct dt_session, drops) == 64,
 
 /*
  * Private copies of two words of struct dt_session. Hosts that use the private
- * part read only these copies. Targets can write the words in struct
- * dt_session, and could end the session if these hosts read them.
+ * part read only these copies, because a target could end the session by
+ * writing the shared words.
  */
 struct dt_own_session {
 	dt_u32 activity; /* enum dt_activity */
@@ -435,7 +416,7 @@ struct dt_buffer {
 
 /*
  * An entry of an aggregation buffer. The buffer starts with its hash buckets,
- * which are dt_u32 offsets from dt_buffer.at. The entries follow.
+ * which are dt_u32 offsets from dt_buffer.at.
  */
 struct dt_aggent {
 	/*
@@ -459,9 +440,9 @@ DT_STATIC_ASSERT(sizeof(struct dt_aggent) == 32,
 		 "header of an aggregation entry is 32 bytes");
 
 /*
- * A short value of quantize(), lquantize() or llquantize(): the count of one
- * bucket. An entry has either a short value or all buckets, and value_bytes
- * says which. The counts of a key are the sums over all its entries.
+ * A short value of quantize(), lquantize() or llquantize(), which is the count
+ * of one bucket. value_bytes distinguishes it from an entry with all buckets.
+ * The counts of a key are the sums over all its entries.
  */
 struct dt_aggpoint {
 	dt_u64 word;	/* index of the bucket in the array of all buckets */
@@ -469,9 +450,9 @@ struct dt_aggpoint {
 };
 
 /*
- * A cache of the offsets of entries in an aggregation buffer. A hash of the ECB
- * and the key selects an element, which is 0 if it has no offset. The engine
- * compares the key of the entry before it uses the entry.
+ * A cache of the offsets of entries in an aggregation buffer; 0 means no entry.
+ * A hash of the ECB and the key selects an element. The engine compares the key
+ * of the entry before it uses the entry.
  */
 #define DT_AGG_HINTS 64
 struct dt_agg_hints {
@@ -479,10 +460,9 @@ struct dt_agg_hints {
 };
 
 /*
- * Shards take the place of the per-CPU buffers that DTrace has on other
- * systems. Only the holder of a shard's lock may fire probes in the shard or
- * drain it. While no thread holds the shard, the lock is 0, or DT_SHARD_PARKED
- * if only the consumer may take the shard (shard.c).
+ * A thread locks a shard to fire probes in it or to drain it. While no thread
+ * holds the shard, the lock is 0, or DT_SHARD_PARKED if only the consumer may
+ * take the shard (shard.c).
  */
 #define DT_SHARD_PARKED 0x3fffffff /* no thread or CPU has this id */
 struct dt_shard {

@@ -3,8 +3,8 @@
  * Reserves space for records in principal buffers, and publishes the records.
  *
  * The engine writes a record after the first `used` bytes of the buffer, and
- * publishes it by increasing `used`. Therefore a clause that faults, or a
- * holder of the shard that dies, leaves no partial record.
+ * publishes it by increasing `used`. A clause that faults, or a holder that
+ * dies, leaves no partial record.
  *
  * The option bufpolicy has three values:
  *   switch  The consumer exchanges the two buffers regularly. If a buffer is
@@ -13,12 +13,12 @@
  *           session is marked as filled. The records of END are then written
  *           to the second buffer.
  *   ring    The newest records overwrite the oldest ones. `wrapped` is the
- *           offset of the oldest record, or 0 if the oldest record is at the
- *           beginning. The records from `wrapped` to the end of the buffer (or
- *           to a header with epid 0) are older than those from 0 to `used`.
+ *           offset of the oldest record. The records from `wrapped` to the end
+ *           of the buffer (or to a header with epid 0) are older than those
+ *           from 0 to `used`.
  *
- * A target can overwrite `used` and `wrapped`. Therefore the engine reads each
- * of them once, and writes only to offsets inside the buffer.
+ * A target can overwrite `used` and `wrapped`. The engine reads each of them
+ * once, and writes only to offsets inside the buffer.
  */
 #include "dif/mstate.h"
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Allocates and frees chunks, which hold dynamic variables. Chunks have size
- * classes. A freed chunk is put on the free list of its class. The head of a
- * list has a tag that changes with each operation, which prevents the ABA
- * problem. If a list is empty, a chunk is taken from the unused part of the
- * pool, or from the list of a larger class. If another thread changes a list at
- * each of DT_DYN_SPINS attempts, the operation counts a DYNRINSE drop and gives
- * up.
+ * Allocates and frees chunks, which hold dynamic variables. Each size class has
+ * a free list. The head of a list has a tag that changes with each operation,
+ * which prevents the ABA problem. If a list is empty, a chunk is taken from the
+ * unused part of the pool, or from the list of a larger class.
  */
 #include "dif/chunks.h"
 
@@ -27,8 +24,8 @@ static dt_u32 dt_class_of(dt_u64 bytes)
 
 /*
  * Takes a chunk from the free list of a class. Returns null if the list is
- * empty. If other threads change the list at each of DT_DYN_SPINS attempts,
- * counts a drop and returns null.
+ * empty. Counts a drop and returns null if other threads change the list at
+ * each of DT_DYN_SPINS attempts.
  */
 static struct dt_chunk *dt_chunk_reuse(struct dt_mstate *m,
 				       const struct dt_dyn *d, dt_u32 class)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The structures of the space for dynamic variables: buckets and chunks. The
- * diagram at the beginning of dynvar.c shows the layout of the space.
+ * The structures of the space for dynamic variables: buckets and chunks.
+ * dynvar.c shows the layout of the space.
  */
 #ifndef DIF_CHUNKS_H
 #define DIF_CHUNKS_H
@@ -9,8 +9,8 @@
 #include "dif/mstate.h"
 
 /*
- * The number of attempts to take a lock or to change a free list. If all
- * attempts fail, the operation counts a drop.
+ * The number of attempts to take a lock or to change a free list. If all of
+ * them fail, the operation counts a drop.
  */
 #define DT_DYN_SPINS 2000
 #define DT_DYN_CLASSES 24
@@ -19,9 +19,9 @@
 #define DT_DYN_UNIT 8 /* the unit of offsets in dt_chunk_ref(), in bytes */
 
 /*
- * A bucket is one cache line. Most variables are small enough to be stored in
- * their bucket, so an access costs a single cache miss. An access to a variable
- * in a chunk costs two.
+ * A bucket is one cache line. A small variable is stored in its bucket, so an
+ * access costs a single cache miss. An access to a variable in a chunk costs
+ * two.
  */
 #define DT_DYN_INSIDE 48
 struct dt_bucket {
@@ -98,8 +98,8 @@ static inline dt_u32 dt_chunk_ref(const struct dt_dyn *d,
 }
 
 /*
- * Returns the address of a chunk's key. Returns null if a key and a value of
- * these sizes would not be inside the pool.
+ * Returns the address of a chunk's key, or null if a key and a value of these
+ * sizes would not be inside the pool.
  */
 static inline dt_u8 *dt_chunk_key(const struct dt_dyn *d, struct dt_chunk *c,
 				  dt_u64 key_bytes, dt_u64 value_bytes)
@@ -114,8 +114,8 @@ static inline dt_u8 *dt_chunk_key(const struct dt_dyn *d, struct dt_chunk *c,
 
 /* --- chunks.c --- */
 /*
- * Allocates a chunk of at least this size, which includes the header, and sets
- * its class. Returns null and counts a drop if no chunk is available.
+ * Allocates a chunk of at least this size, including the header, and sets its
+ * class. Returns null and counts a drop if no chunk is available.
  */
 struct dt_chunk *dt_chunk_new(struct dt_mstate *m, const struct dt_dyn *d,
 			      dt_u64 bytes);

@@ -3,22 +3,17 @@
  * Allocates and drains the counters that native code increments. Aggregations
  * that only add to words, for example count() and sum(), have counters. If the
  * keys consist of a few integers and names of the probe, the aggregation gets a
- * table of keys (counters.h). A new key gets counters if the table has a free
- * entry for it. Aggregations with other keys have no counters, and neither do
- * lquantize() and llquantize() with a key.
+ * table of keys (counters.h).
  *
  *   set 0         is for threads that do not know their CPU; they use locked
  *                 instructions
  *   set 1 + CPU   is for threads on that CPU; they use one instruction, which
  *                 cannot be interrupted in the middle
  *
- * An action has the same range of bytes in every set. The range contains the
- * value, in the format of the value of a struct dt_aggent. For sum(), the next
- * word is set when a number, even 0, is added. Values are never reset. A drain
- * computes the difference from the values at the previous drain, which are
- * stored where targets cannot write. The drain writes the difference as an
- * ordinary aggregation entry, so clear() and trunc() need no special case. Each
- * word is read once. An addition after that read is included in the next drain.
+ * An action has the same range of bytes in every set. For sum(), the word after
+ * the value is set when a number, even 0, is added. Values are never reset. A
+ * drain writes the difference from the previous drain, whose values are stored
+ * where targets cannot write.
  *
  * A target that overwrites counters corrupts only the values of this trace. No
  * address is computed from a counter.
@@ -29,8 +24,8 @@
 
 /*
  * The number of entries that a hash can select in a table of keys. SMALL is for
- * values of up to 32 bytes, LARGE for distributions. If the free space of a set
- * is too small, the number is halved until the table fits, but not below LEAST.
+ * values of up to 32 bytes, LARGE for distributions. The number is halved until
+ * the table fits, but not below LEAST.
  */
 #define DT_COUNTED_SMALL 4096
 #define DT_COUNTED_LARGE 128
@@ -38,8 +33,8 @@
 
 /*
  * Returns the number of words that store the key of an aggregation. Returns 0
- * if a part of the key is neither an integer nor a name of the probe, or if
- * there are too many parts.
+ * if a part is neither an integer nor a name of the probe, or if there are too
+ * many parts.
  */
 static dt_u32 dt_key_words(const dt_u8 *base, const struct dt_action *a)
 {
@@ -81,7 +76,7 @@ static int dt_counts(const dt_u8 *base, const struct dt_action *a)
 
 /*
  * Returns the size of the word that says whether sum() has added a number, or 0
- * for other aggregating functions.
+ * for other functions.
  */
 static dt_u32 dt_touched_bytes(const struct dt_action *a)
 {
@@ -89,9 +84,9 @@ static dt_u32 dt_touched_bytes(const struct dt_action *a)
 }
 
 /*
- * Returns the total size of three parts: the counters for n_keys keys, the
- * table of these keys, and the entry after the table. The first word of that
- * entry is set if the table contains a key.
+ * Returns the total size of the counters for n_keys keys, the table of these
+ * keys, and the entry after the table. The first word of that entry is set if
+ * the table contains a key.
  */
 static dt_u64 dt_counted_bytes(const struct dt_action *a, dt_u64 n_keys)
 {
@@ -135,7 +130,7 @@ static dt_u32 dt_fixed_words(const struct dt_action *a)
 }
 
 /*
- * Computes what was added to each word since the previous drain, and stores the
+ * Computes the difference from the words at the previous drain, and stores the
  * current words in `seen`. Returns 0 if nothing was added.
  */
 static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
@@ -147,9 +142,8 @@ static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 	if (i)
 		value[0] = a->arg;
 	/*
-	 * sum() sets now[n], the word after the value, before it adds.
-	 * Therefore the drain clears now[n] before it reads the value, and
-	 * misses no addition.
+	 * sum() sets now[n] before it adds. The drain must clear now[n] before
+	 * it reads the value. Otherwise it could miss an addition.
 	 */
 	if (dt_touched_bytes(a) && dt_once64(&now[n]))
 		any = __atomic_exchange_n(&now[n], 0, __ATOMIC_SEQ_CST) != 0;
@@ -184,9 +178,8 @@ struct dt_counted {
 };
 
 /*
- * Writes the part of a key that is a name of the probe, such as probefunc. The
- * EPID identifies the probe. It comes from a target and is not trusted. If it
- * is not valid, the function writes nothing.
+ * Writes the part of a key that is a name of the probe. The EPID comes from a
+ * target and is not trusted. If it is not valid, nothing is written.
  */
 static void dt_counted_name(const dt_u8 *base, const struct dt_arena *arena,
 			    const struct dt_action *part, dt_u64 epid,
@@ -232,8 +225,8 @@ static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 
 /*
  * Writes an aggregation entry if the counters have changed since the previous
- * drain. Returns 0, or -1 if the output has no space for the entry. After -1,
- * the next call to dt_drain_counters() starts with these counters.
+ * drain. Returns 0, or -1 if the output has no space. After -1, the next call
+ * to dt_drain_counters() starts with these counters.
  */
 static int dt_counters_entry(dt_u8 *base, const struct dt_arena *arena,
 			     const struct dt_counted *what,
@@ -312,8 +305,7 @@ dt_s64 dt_drain_counters(void *mem, dt_u32 set, dt_u64 *from, void *to,
 
 		/*
 		 * Targets never increment the counters of a clause that fires
-		 * only in the private part. If such counters have values, a
-		 * target has forged them.
+		 * only in the private part. Any values are forged.
 		 */
 		if (arena->n_shared < arena->n_shards &&
 		    !(dt_once32(&clauses[i].flags) & DT_CLAUSE_IN_TARGETS))

@@ -7,16 +7,13 @@
  *   | key 0's | key 1's | ...     | entry 0 | entry 1 | ... | is there any? |
  *   in every set                  in set 0
  *
- * The key in entry n has the counters "key n's" in every set. The size of an
- * entry and the size of a key's counters are powers of two. A hash of the key
- * selects an entry. The key is in this entry or in one of the DT_COUNTED_REACH
- * - 1 following ones. A thread with a new key claims one of these entries that
- * is empty, and stores the key there. No key is ever removed. The word after
- * the last entry ("is there any?") is set before the first key is stored.
+ * The key in entry n has the counters "key n's" in every set. The key is in one
+ * of the DT_COUNTED_REACH entries that start at its hash. No key is ever
+ * removed. The word after the last entry ("is there any?") is set before the
+ * first key is stored.
  *
  * A key is stored as words. If a part of the key is a name of the probe, the
- * first word is the EPID. The other words are the integers of the key. From
- * these words, the consumer computes the key that the engine would write.
+ * first word is the EPID. The other words are the integers of the key.
  */
 #ifndef DIF_COUNTERS_H
 #define DIF_COUNTERS_H

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Functions for quantize(), lquantize() and llquantize() that return the bucket
- * of a value and the number of buckets. The engine uses this file to aggregate
- * values. The consumer uses it to check the parameters and to label the buckets
- * of quantize().
+ * of a value and the number of buckets. The engine and the consumer use this
+ * file.
  *
  * In llquantize(), bucket 0 counts values below factor^low. For each k from low
  * to high, the range from factor^k to factor^(k+1) is divided into buckets of
  * equal width. The width is factor^(k+1) / n, with n = min(nstep,
- * factor^(k+1)), so the range has n - n / factor buckets. The last bucket
- * counts all larger values.
+ * factor^(k+1)). The last bucket counts all larger values.
  */
 #ifndef DIF_DISTRIBUTION_H
 #define DIF_DISTRIBUTION_H
@@ -32,8 +30,8 @@ static inline dt_u32 dt_quantize_bucket(dt_s64 value)
 }
 
 /*
- * Returns the value in bucket i that is nearest to zero. The consumer labels
- * the bucket with this value.
+ * Returns the value in bucket i that is nearest to zero, which is the bucket's
+ * label.
  */
 static inline dt_s64 dt_quantize_value(dt_u32 i)
 {
@@ -45,8 +43,8 @@ static inline dt_s64 dt_quantize_value(dt_u32 i)
 }
 
 /*
- * Returns the bucket of a value. The first bucket, 0, counts values below the
- * base. The last bucket, `levels` + 1, counts values at or above the limit.
+ * Returns the bucket of a value. Bucket 0 counts values below the base. The
+ * last bucket, `levels` + 1, counts values at or above the limit.
  */
 static inline dt_u32 dt_lquantize_bucket(dt_u64 arg, dt_s64 value)
 {
@@ -137,7 +135,7 @@ static inline int dt_agg_is_distribution(dt_u32 kind)
 
 /*
  * Returns the index of the word that counts `number` in the value of a
- * distribution. The first word of lquantize() and llquantize() contains their
+ * distribution. The first word of lquantize() and llquantize() contains the
  * parameters.
  */
 static inline dt_u32 dt_agg_word(dt_u32 kind, dt_u64 arg, dt_s64 number)
@@ -171,7 +169,7 @@ static inline int dt_agg_is_float(dt_u32 kind, dt_u64 arg)
 
 /*
  * Returns the size in bytes of the value that an aggregating function keeps for
- * each key. Returns 0 if there is no function of this kind.
+ * each key, or 0 if there is no function of this kind.
  */
 static inline dt_u32 dt_agg_value_bytes(dt_u32 kind, dt_u64 arg)
 {

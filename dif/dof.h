@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The structures of DOF, the format of a compiled D program. DOF is the only
- * way to load a program into an engine, in user space and in the kernel. No
- * byte of it is trusted.
+ * way to load a program into an engine. No byte of it is trusted.
  *
  * A DOF image consists of a header, a table of sections, and the bytes of the
  * sections. Sections refer to other sections by index, and to strings by the
  * offset in a string table section. The numbers and layouts are those of
- * DTrace. But other systems give different meanings to some ids. Therefore our
- * images have DOF_ABI_LINUX in the identification, and the engine accepts only
- * images with this value.
+ * DTrace, but the meanings of some ids differ. Therefore the engine accepts
+ * only images with DOF_ABI_LINUX in the identification.
  *
  *   ECBDESC -> PROBEDESC (-> STRTAB), DIFOHDR (predicate), ACTDESC[]
  *   ACTDESC -> DIFOHDR, STRTAB (format)
@@ -106,9 +104,9 @@ struct dof_actdesc {
 	dof_secidx strtab; /* section with the format, or NONE */
 	dt_u32 kind;	   /* DTRACEACT_* or DTRACEAGG_* */
 	/*
-	 * For an aggregation: the number of key parts that precede this entry.
+	 * For an aggregation, the number of key parts that precede this entry.
 	 * For the first entry of an action with several values, such as
-	 * printf(): the number of values.
+	 * printf(), the number of values.
 	 */
 	dt_u32 ntuple;
 	/*
@@ -151,8 +149,8 @@ DT_STATIC_ASSERT(sizeof(struct dif_varinfo) == 20,
 		 "variable entry is 20 bytes");
 
 /*
- * This header is followed by an array of dof_secidx, which contains the DIF,
- * INTTAB, STRTAB and VARTAB sections of the DIFO in any order.
+ * This header is followed by an array of dof_secidx: the DIF, INTTAB, STRTAB
+ * and VARTAB sections of the DIFO in any order.
  */
 struct dof_difohdr {
 	struct dif_type rtype;

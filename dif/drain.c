@@ -3,23 +3,21 @@
  * Drains shards for the consumer: exchanges the two buffers of a shard, then
  * copies the inactive one.
  *
- * With the default bufpolicy, the consumer holds the shard's lock only while it
- * exchanges the buffers, so firing threads rarely find the shard locked. The
+ * The consumer holds the shard's lock only while it exchanges the buffers. The
  * inactive buffer needs no lock, because only one thread of the consumer
  * drains. With bufpolicy=fill or ring, principal buffers are not exchanged, and
  * the consumer holds the lock during the copy.
  *
- * Targets can write the memory that is copied. The caller must therefore check
- * records in the copy. Aggregation entries are checked here: the copy is a
- * sequence of complete entries (struct dt_aggent).
+ * Targets can write the memory that is copied. The caller must check records in
+ * the copy. Aggregation entries are checked here: the copy is a sequence of
+ * complete entries.
  */
 #include "dif/mstate.h"
 
 /*
- * Copies the records of a buffer, but not more than `max` bytes. The range from
- * `wrapped` to the end contains older records than the range [0, used) and is
- * copied first. This older range exists only if the buffer is a ring whose
- * oldest records were overwritten.
+ * Copies the records of a buffer, but not more than `max` bytes. If `wrapped`
+ * is not 0, the range from `wrapped` to the end contains older records and is
+ * copied first.
  */
 static dt_s64 dt_copy_out(const dt_u8 *data, const struct dt_buffer *b,
 			  dt_u64 size, dt_u8 *to, dt_u64 max)
@@ -45,8 +43,7 @@ static dt_s64 dt_copy_out(const dt_u8 *data, const struct dt_buffer *b,
 
 /*
  * Copies the records of a ring. The older part, which begins at `wrapped`, may
- * end with padding. The function finds the end of its last record and does not
- * copy the padding, so the copy contains only records.
+ * end with padding. The padding is not copied.
  */
 static dt_s64 dt_copy_ring(const dt_u8 *base, const struct dt_arena *arena,
 			   const dt_u8 *data, const struct dt_buffer *b,
@@ -111,10 +108,8 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 		return n;
 	}
 	/*
-	 * With bufpolicy=fill, the other buffer contains the records of END.
-	 * This call copies the other buffer only if the active buffer is empty.
-	 * Otherwise the call copies and empties the active buffer, and a later
-	 * call copies the other one.
+	 * With bufpolicy=fill, the other buffer contains the records of END. It
+	 * is copied after the active buffer has been emptied.
 	 */
 	if (policy == DT_BUFPOLICY_FILL &&
 	    !dt_once64(&s->principal[active].used))
@@ -132,8 +127,8 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 }
 
 /*
- * Copies aggregation entries up to the end of the buffer, or up to the first
- * entry that is not valid. Returns the number of bytes copied.
+ * Copies aggregation entries up to the end of the buffer or the first entry
+ * that is not valid. Returns the number of bytes copied.
  */
 static dt_s64 dt_copy_agg(const dt_u8 *data, dt_u64 start, dt_u64 used,
 			  dt_u8 *to, dt_u64 max)

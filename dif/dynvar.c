@@ -6,44 +6,30 @@
  *
  *   | struct dt_dynspace | buckets | slots | pool: chunks ...  |
  *
- * Thread-local integers have slots (slots.c). If no slot is free, they use a
- * bucket or chunk, as all other variables do.
+ * Thread-local integers have slots (slots.c). A small variable is stored in the
+ * bucket that a hash of its key selects, if the bucket is free. Any other
+ * variable has a chunk (chunks.c) in the bucket's chain. Storing 0 (or NULL)
+ * frees a variable.
  *
- * A hash of the key selects a bucket. A small variable is stored in the bucket
- * itself if no other variable is there, which saves a cache miss. Each other
- * variable has a chunk, which is linked into the bucket's chain. A chunk
- * consists of a header, the key and the value. chunks.c allocates the chunks. A
- * key consists of 64-bit words. The first word contains the scope and the id.
- * If the variable is thread-local, a word for the thread follows. The parts of
- * the tuple come last. An integer is one word. A string includes its NUL, and
- * any other by-reference value comes after its length. Storing 0 (or NULL)
- * frees a variable. If no chunk is available, storing a variable that does not
- * fit into its bucket counts a drop, even if other buckets are empty.
- *
- * A bucket's lock contains the holder's thread id. The number of attempts to
- * take a lock is limited. A failed operation counts one of these drops:
+ * A bucket's lock contains the holder's thread id. A failed operation counts
+ * one of these drops:
  *   DYNDIRTY  a bucket stayed locked, or a chain is implausibly long
  *   DYNRINSE  other threads changed a free list at each attempt
  *   DYNAMIC   no chunk is available
- * If the holder of a lock has died, dt_dynvar_clean() frees the lock. Every
- * step leaves the chain consistent. A value is marked (DT_DYN_WRITING) while a
- * thread writes it. If that thread dies, the mark remains, and the value reads
- * as 0. At worst, the memory of one chunk is lost.
+ * If the holder has died, dt_dynvar_clean() frees the lock. Every step leaves
+ * the chain consistent. A value is marked (DT_DYN_WRITING) while a thread
+ * writes it. If that thread dies, the value reads as 0.
  *
- * Targets can overwrite the entire space. Therefore the engine checks each
- * offset before it follows it, reads sizes once, and limits the number of steps
- * along a chain.
+ * Targets can overwrite the entire space. The engine checks each offset before
+ * it follows it, reads sizes once, and limits the number of steps along a
+ * chain.
  *
- * A string is copied while the lock is held. A structure is read in place. If
- * one thread stores a structure while another one reads it, the reader may read
- * parts of both values, as with global variables. A store through the address
- * of a structure takes the lock. Another thread may have freed the variable
- * after its address was loaded, and the memory may belong to a different
- * variable. In that case, the store does nothing.
+ * A structure is read in place, so a reader may find parts of two values. A
+ * store through the address of a structure does nothing if the variable has
+ * been freed.
  *
- * If a load fails, it is not known whether the variable exists. A clause that
- * continued with 0 could then overwrite the value. Therefore a failed load ends
- * the clause. A failed store only counts its drop.
+ * A failed load ends the clause, because a clause that continued with 0 could
+ * overwrite the value. A failed store only counts its drop.
  */
 #include "dif/chunks.h"
 
@@ -55,7 +41,6 @@
 #define DT_DYN_A_BUCKET 256
 #define DT_DYN_CLEANED 4096 /* buckets checked by one dt_dynvar_clean() call */
 
-/* A key, and the bucket to which it belongs. */
 struct dt_dynkey {
 	const dt_u8 *key;
 	dt_u64 bytes;
@@ -68,7 +53,6 @@ struct dt_dynkey {
 	struct dt_bucket *bucket;
 };
 
-/* The result of a search for a variable. */
 struct dt_dynval {
 	dt_u8 *at;	 /* the value; null: not found */
 	dt_u32 *writing; /* the word that has the bit DT_DYN_WRITING */
@@ -135,7 +119,7 @@ static void dt_bucket_leave(struct dt_bucket *b)
 /*
  * Writes one part of the key and sets *bytes to its size. A string ends with
  * its NUL. Any other by-reference value comes after a word with its length.
- * Returns 0, or -1 if there is not enough space.
+ * Returns -1 if there is not enough space.
  */
 static int dt_key_part(struct dt_mstate *m, const struct dt_tuple *t, dt_u8 *to,
 		       dt_u64 room, dt_u64 *bytes)
@@ -168,7 +152,7 @@ static int dt_key_part(struct dt_mstate *m, const struct dt_tuple *t, dt_u8 *to,
 
 /*
  * Writes the key of a variable to unused scratch memory, and finds its bucket.
- * Returns 0 on success. On failure, sets the fault and returns -1.
+ * On failure, sets the fault and returns -1.
  */
 static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
 		       const struct dt_var *v, int use_tuple,
@@ -265,8 +249,8 @@ static void dt_dynvar_insert(struct dt_mstate *m, const struct dt_dyn *d,
 			     dt_u64 bytes);
 
 /*
- * Returns the generation of the memory in which a variable is stored. The
- * generation changes when the variable is freed.
+ * Returns the generation of the memory in which a variable is stored. It
+ * changes when the variable is freed.
  */
 static dt_u32 dt_gen_of(const struct dt_dynval *v, const struct dt_bucket *b)
 {
@@ -317,8 +301,8 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 	}
 	if (old.at && dt_once32(old.writing) & DT_DYN_WRITING) {
 		/*
-		 * A writer holds the lock while it writes. This thread has the
-		 * lock now, so the writer has died and the value is incomplete.
+		 * A writer holds the lock while it writes. This thread holds
+		 * the lock now, so the writer has died.
 		 */
 		if (how & DT_DYN_MAKE)
 			dt_value_write(&old, &result, 0, k.value_bytes);
@@ -342,9 +326,9 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 }
 
 /*
- * Copies a by-reference value to scratch memory after the key. The caller does
- * this before it takes the lock, because reading the value can be slow. Returns
- * the number of bytes.
+ * Copies a by-reference value to scratch memory after the key. Call it before
+ * taking the lock, because reading the value can be slow. Returns the number of
+ * bytes.
  */
 static dt_u64 dt_value_fetch(struct dt_mstate *m, const struct dt_var *v,
 			     const struct dt_dynkey *k, dt_u64 from)
@@ -364,7 +348,6 @@ static dt_u64 dt_value_fetch(struct dt_mstate *m, const struct dt_var *v,
 	return dt_copy_string(m, from, to, k->value_bytes);
 }
 
-/* Writes the key, then the value, then zeros up to the size of the variable. */
 static void dt_dyn_fill(dt_u8 *to, const struct dt_dynkey *k, const void *from,
 			dt_u64 bytes)
 {
@@ -442,9 +425,8 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 }
 
 /*
- * Returns whether the bytes at `at` are in the value of a variable. The key of
- * the variable begins at `start`. `key` and `value` are the sizes of its key
- * and its value.
+ * Returns whether the bytes at `at` are in the value of a variable. The
+ * variable's key begins at `start`. `key` and `value` are sizes.
  */
 static int dt_in_value(const dt_u8 *start, dt_u64 key, dt_u64 value,
 		       const dt_u8 *at, dt_u64 bytes)
@@ -475,7 +457,7 @@ struct dt_search {
 };
 
 /*
- * Returns whether the chunk is on the chain of this key's bucket. If it is, it
+ * Returns whether the chunk is on the chain of this key's bucket, and so
  * belongs to a variable.
  */
 static int dt_is_chunk(const struct dt_dyn *d, const struct dt_chunk *c,
@@ -503,9 +485,8 @@ static int dt_is_chunk(const struct dt_dyn *d, const struct dt_chunk *c,
 /*
  * Returns whether the D program may store to these bytes of the space, which is
  * allowed only in the value of a variable. In the pool, the function searches
- * backwards from the bytes for the header of their chunk. It accepts words that
- * look like a header only if the chunk is on the chain of its key's bucket. The
- * search goes back at most DT_CHUNK_MOST bytes, the maximum size of a chunk.
+ * backwards for the chunk's header, and accepts it only if the chunk is on the
+ * chain of its key's bucket.
  */
 static int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 {
@@ -563,8 +544,8 @@ void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 	struct dt_bucket *b;
 
 	/*
-	 * If r is null, the address was loaded in an earlier firing, or so many
-	 * loads ago that m->refs[] no longer contains it.
+	 * The address was loaded in an earlier firing, or so many loads ago
+	 * that m->refs[] no longer contains it.
 	 */
 	if (!r) {
 		if (dt_dynvar_stores(m, off, bytes))

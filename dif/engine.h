@@ -24,8 +24,8 @@ extern "C" {
 #endif
 
 /*
- * The sizes and options of a new arena. A size of 0 selects a default. Pages of
- * the arena that are never written use no memory.
+ * The sizes and options of a new arena. A size of 0 selects a default. Pages
+ * that are never written use no memory.
  */
 struct dt_arena_config {
 	dt_u64 options[DTRACEOPT_N]; /* DT_OPT_UNSET selects the default */
@@ -36,14 +36,13 @@ struct dt_arena_config {
 	 */
 	dt_u32 n_private;
 	/*
-	 * maximum number of parked shards (shard.c). It is limited to half of
-	 * the shared shards. Also, at least n_cpus + 2 shared shards are never
-	 * parked.
+	 * maximum number of parked shards (shard.c), at most half of the shared
+	 * shards. At least n_cpus + 2 shared shards are never parked.
 	 */
 	dt_u32 n_parkable;
 	/*
-	 * number of CPUs, each of which has its own set of counters. If it is
-	 * 0, there are as many of these sets as shared shards.
+	 * number of CPUs, each of which has its own set of counters; 0 means
+	 * the number of shared shards
 	 */
 	dt_u32 n_cpus;
 	dt_u32 max_probes, max_ecbs, max_clauses, max_vars;
@@ -52,10 +51,7 @@ struct dt_arena_config {
 	dt_u64 locals_bytes; /* clause-local variables of a shard */
 	dt_u64 walltime;     /* current time, ns since 1970 */
 	dt_u32 has_float;    /* 1: every host has the operation flop */
-	/*
-	 * 1: only the kernel fires probes. The arena then has no counters,
-	 * because only native code in targets adds to counters.
-	 */
+	/* 1: only the kernel fires probes, so the arena has no counters */
 	dt_u32 has_kernel;
 };
 
@@ -65,8 +61,8 @@ struct dt_load_error {
 	/* byte offset in the DOF, or number of an instruction in a DIFO */
 	dt_u64 where;
 	/*
-	 * 1 + the number of the clause in the DOF, if the reason is that the
-	 * clause's record is larger than the buffer; otherwise 0
+	 * 1 + the number of the clause in the DOF, if its record is larger than
+	 * the buffer; otherwise 0
 	 */
 	dt_u32 too_large;
 };
@@ -82,8 +78,8 @@ void dt_arena_layout(const struct dt_arena_config *config,
 dt_u64 dt_arena_private_at(const struct dt_arena_config *config);
 
 /*
- * Creates the arena in mem, which must contain only zeros. The size of mem must
- * be the total_bytes that dt_arena_layout() returned.
+ * Creates the arena in mem, which must contain total_bytes zeros
+ * (dt_arena_layout()).
  */
 void dt_arena_init(void *mem, const struct dt_arena_config *config);
 
@@ -91,7 +87,7 @@ void dt_arena_init(void *mem, const struct dt_arena_config *config);
  * Creates another arena in mem, where the program part of the arena `first` is
  * already mapped. The other parts of mem must contain only zeros. The new arena
  * gets the lease and the activity of `first`. Both must have a private part.
- * Arenas with different numbers have different random numbers (rand()).
+ * rand() differs in arenas with different numbers.
  */
 void dt_arena_init_like(void *mem, const void *first, dt_u64 number);
 
@@ -108,9 +104,8 @@ int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 /*
  * Changes the provider name of a probe whose process has exited, so that
  * another process can use the probe. The clauses stay enabled at the probe.
- * `like` is another probe, or 0. If the provider name of that probe is equal to
- * the new name, the two probes share the string. Returns 0. Returns -1 if the
- * heap is full or there is no such probe.
+ * `like` is 0 or another probe, whose string is shared if the names are equal.
+ * Returns -1 if the heap is full or there is no such probe.
  */
 int dt_probe_rename(void *arena, dt_u32 probe, const char *provider,
 		    dt_u32 like);
@@ -122,9 +117,9 @@ dt_u32 dt_probe_add(void *arena, const char *provider, const char *mod,
 		    const char *func, const char *name);
 
 /*
- * Enables a clause at a probe. Returns the EPID of the new ECB, or 0 if the
- * table is full. The ECBs of a probe are in the order of their clauses. If the
- * clause is already enabled at the probe, returns the EPID of the existing ECB.
+ * Enables a clause at a probe. Returns the EPID of the ECB, which may already
+ * exist. Returns 0 if the table is full. The ECBs of a probe are in the order
+ * of their clauses.
  */
 dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause);
 
@@ -149,34 +144,32 @@ void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
 		  const dt_u64 *args, dt_u32 n_args);
 
 /*
- * Returns the value that the holder of a shard must store in its lock to
- * release it. The value is DT_SHARD_PARKED if the shard can be parked and its
- * aggregation buffer is almost full, and otherwise 0.
+ * Returns the value to store in a shard's lock to release it. The value is
+ * DT_SHARD_PARKED if the shard can be parked and its aggregation buffer is
+ * almost full, and otherwise 0.
  */
 dt_u32 dt_shard_idle(const struct dt_arena *arena, dt_u32 no,
 		     const struct dt_shard *shard);
 
 /*
  * Advances the activity of the session if its current value is `from`. Returns
- * 1 if this call made the change. The activity never changes back. Only the
- * arena's owner calls this function. If there is a private part, only the
- * activity in that part is trusted.
+ * 1 if this call made the change. Only the arena's owner calls this function.
+ * If there is a private part, only the activity in that part is trusted.
  */
 int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to);
 /*
- * Returns whether exit() has ended tracing. Targets can overwrite the words
- * `activity` and `exited` in the shared part. Therefore, if there is a private
- * part, `exited` in the shared part counts only if a clause with exit() is
- * enabled for a probe that fires in targets. If there is no such clause and a
- * target has overwritten the shared activity, the function restores it.
+ * Returns whether exit() has ended tracing. If there is a private part, a
+ * target may have forged the shared words. The shared `exited` is then used
+ * only if a clause with exit() fires in targets. Without such a clause, the
+ * shared activity is restored.
  */
 int dt_has_exited(void *arena);
 
 /* --- for the consumer, which waits for a shard for a limited time --- */
 
 /*
- * The maximum number of times that the consumer tests the lock of a busy shard.
- * This number of tests takes a few milliseconds.
+ * The maximum number of tests of the lock of a busy shard. They take a few
+ * milliseconds.
  */
 #define DT_WAIT_SPINS 100000
 /*
@@ -189,24 +182,23 @@ int dt_has_exited(void *arena);
  * receives the number of tests that remain. Null means DT_WAIT_SPINS.
  *
  * Returns the number of bytes copied, or 0 if there are no records. The copy
- * contains complete records, ordered by time. Returns -1 if the shard
- * stayed locked. The consumer then tries again later.
+ * contains complete records, ordered by time. Returns -1 if the shard stayed
+ * locked.
  */
 dt_s64 dt_drain_principal(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 			  dt_u64 max, int (*alive)(dt_u32 owner),
 			  dt_u32 *spins);
 /*
- * Drains a shard's aggregations in the same way as dt_drain_principal() drains
- * records. The copy is a sequence of entries (struct dt_aggent).
+ * Drains a shard's aggregations as dt_drain_principal() drains records. The
+ * copy is a sequence of entries (struct dt_aggent).
  */
 dt_s64 dt_drain_agg(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 		    dt_u64 max, int (*alive)(dt_u32 owner), dt_u32 *spins);
 /*
- * Drains the counters of one set. `set` is the number of the set, from 0 to
- * arena->counters.n_cpus inclusive. Writes an entry (struct dt_aggent) for each
- * value that has changed since the previous drain. Takes no lock. The caller
- * sets *from to 0 before the first call, and repeats the call until *from is
- * DT_COUNTERS_DONE. These calls read each counter exactly once. Returns the
+ * Drains the counters of the set with this number, 0 to arena->counters.n_cpus.
+ * Writes an entry (struct dt_aggent) for each value that has changed since the
+ * previous drain. Takes no lock. The caller sets *from to 0 before the first
+ * call, and repeats the call until *from is DT_COUNTERS_DONE. Returns the
  * number of bytes written to `to`.
  */
 #define DT_COUNTERS_DONE (~0ull)
@@ -224,10 +216,9 @@ dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
 /*
  * Moves records of committed speculations to the principal buffers, and removes
  * those of discarded speculations. If `alive` is not null, also releases locks
- * and slots of threads that have died. The consumer calls this function at the
- * rate of the option cleanrate. A call moves a limited number of bytes. If it
- * reaches this limit, it returns 1, and the next call moves the remaining
- * records. Otherwise it returns 0.
+ * and slots of dead threads. The consumer calls this function at the rate of
+ * the option cleanrate. Returns 1 if it reached its limit of bytes, so that
+ * another call is needed.
  */
 int dt_clean(void *arena, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner));
 

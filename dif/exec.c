@@ -2,12 +2,12 @@
 /*
  * The interpreter of DIF, with one function dt_op_*() for each row of DIF_OPS.
  *
- * The loader has verified the instructions: registers, indices and branch
- * targets are in range, all branches are forward, and the last instruction
- * returns. Therefore every DIFO ends. There are no condition codes. A
- * comparison stores its two operands, and a branch evaluates its condition on
- * them. tst stores its operand and 0. scmp stores the order of the two strings
- * (negative, 0 or positive) and 0.
+ * The loader has verified that registers, indices and branch targets are in
+ * range, that all branches are forward, and that the last instruction returns.
+ * Therefore every DIFO ends. There are no condition codes. A comparison stores
+ * its two operands, and a branch evaluates its condition on them. tst stores
+ * its operand and 0. scmp stores the order of the two strings (negative, 0 or
+ * positive) and 0.
  */
 #include "dif/mstate.h"
 
@@ -220,8 +220,8 @@ static void dt_op_STGS(struct dt_mstate *m, dt_u32 i)
 }
 
 /*
- * ldta would load an element of a thread-local array that is a builtin. There
- * is no such builtin, so the verifier refuses this instruction.
+ * ldta would load an element of a thread-local array that is a builtin. No such
+ * builtin exists, so the verifier refuses ldta.
  */
 static void dt_op_LDTA(struct dt_mstate *m, dt_u32 i)
 {
@@ -347,8 +347,7 @@ static void dt_op_COPYS(struct dt_mstate *m, dt_u32 i)
 }
 
 /*
- * The compiler resolves translators, so xlate and xlarg are not used and the
- * verifier refuses them.
+ * The compiler resolves translators, so the verifier refuses xlate and xlarg.
  */
 static void dt_op_XLATE(struct dt_mstate *m, dt_u32 i)
 {
@@ -387,9 +386,8 @@ DT_FLOATS(X)
 	((number) >= DIF_OP_BA && (number) <= DIF_OP_BLEU)
 
 /*
- * Instructions whose time depends on the size of a string or of a copy, or that
- * may call the host. Each execution of such an instruction is a piece of work,
- * which dt_work() counts.
+ * Instructions that may call the host, or whose time depends on the size of a
+ * string or copy. dt_work() counts each execution.
  */
 #define DT_OP_IS_WORK(number)                                                  \
 	((number) == DIF_OP_SCMP ||                                            \
@@ -400,9 +398,8 @@ DT_FLOATS(X)
 
 /*
  * Runs the instructions until one returns or causes a fault. The code of each
- * instruction ends with a jump to the code of the next one, so the processor
- * predicts the successor of each opcode separately. The program counter is a
- * local variable. It is copied to m->pc before code that may read m->pc.
+ * instruction jumps to the next one, so the processor predicts each opcode's
+ * successor separately. pc is copied to m->pc before code that may read m->pc.
  */
 static void dt_run(struct dt_mstate *m)
 {

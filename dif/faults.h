@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The tables of faults and drops. A fault ends a clause and fires ERROR. A drop
- * counts data that could not be recorded. The consumer reports all faults and
- * drops. This file is installed as <dtrace/faults.h>.
+ * counts data that could not be recorded. This file is installed as
+ * <dtrace/faults.h>.
  */
 #ifndef DIF_FAULTS_H
 #define DIF_FAULTS_H

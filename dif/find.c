@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Finds one string in another in linear time.
+ * Finds one string, the needle, in another in linear time.
  *
- * The string to find is called the needle. A needle of up to 32 bytes is
- * compared at each position. For a longer needle, this would take time
- * proportional to the product of the lengths. Therefore the two-way algorithm
- * is used (Crochemore and Perrin, "Two-way string-matching", 1991), which needs
- * no additional memory. It splits the needle at a critical position into a left
- * and a right part. After a mismatch in the right part, the needle is moved
- * until its right part begins after the byte that differs. After a mismatch in
- * the left part, the needle is moved by its period, or by at least half its
- * length if it has no short period.
+ * A needle of up to 32 bytes is compared at each position. A longer needle uses
+ * the two-way algorithm (Crochemore and Perrin, "Two-way string-matching",
+ * 1991), which needs no additional memory. It splits the needle into a left and
+ * a right part, and compares the right part first. To find the last occurrence,
+ * it reads both strings backwards.
  *
- * To find the last occurrence, the algorithm reads both strings backwards and
- * finds the first occurrence.
- *
- * Other threads may change the bytes during the search. Nevertheless, the
- * search ends and stays within the strings, because every step moves forward
- * and no index is computed from the value of a byte.
+ * Other threads may change the bytes during the search. The search still ends
+ * and stays within the strings: every step moves forward, and no index depends
+ * on the value of a byte.
  */
 #include "dif/find.h"
 
@@ -42,8 +35,8 @@ DT_INLINE dt_u8 dt_byte(const struct dt_reader *r, dt_u64 i)
 
 /*
  * Returns the index at which the greatest suffix begins, and sets *period to
- * the period of that suffix. Suffixes are compared by the values of their bytes
- * if `order` is 0, or by the reverse order if it is 1.
+ * the period of that suffix. If `order` is 1, bytes are compared in reverse
+ * order.
  */
 static dt_u64 dt_greatest_suffix(const struct dt_reader *b, int order,
 				 dt_u64 *period)
@@ -87,7 +80,7 @@ static dt_u64 dt_critical(const struct dt_reader *b, dt_u64 *period)
 
 /*
  * Returns whether the left part of the needle, which ends at `cut`, is repeated
- * one period later. If it is, the entire needle has this period.
+ * one period later. The entire needle then has this period.
  */
 static int dt_is_periodic(const struct dt_reader *b, dt_u64 cut, dt_u64 period)
 {
@@ -107,8 +100,8 @@ static dt_u64 dt_two_way(const struct dt_reader *a, const struct dt_reader *b)
 		period = (cut > b->len - cut ? cut : b->len - cut) + 1;
 	while (at + b->len <= a->len) {
 		/*
-		 * The first `known` bytes of the needle match at this position,
-		 * as the previous comparison has shown.
+		 * The previous comparison has shown that the first `known`
+		 * bytes match here.
 		 */
 		i = cut > known ? cut : known;
 		while (i < b->len && dt_byte(b, i) == dt_byte(a, at + i))

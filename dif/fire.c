@@ -3,25 +3,22 @@
  * Fires a probe: takes a shard, then runs every ECB of the probe in program
  * order.
  *
- * The steps of a clause are: evaluate the predicate, reserve space for the
- * record, run the actions, publish the record. The time is read when it is
- * first needed. A fault ends only the current clause. The values that the
- * clause has stored and aggregated before the fault are kept. The fault is
- * recorded in a separate record. Then the ECBs of ERROR run immediately in the
- * same shard, with their own clause-local variables and strtok() state. A fault
- * in an ECB of ERROR is only counted.
+ * A clause evaluates its predicate, reserves space for the record, runs the
+ * actions and publishes the record. A fault ends only the current clause. The
+ * values that the clause has already stored and aggregated are kept. A separate
+ * record describes the fault. Then the ECBs of ERROR run in the same shard,
+ * with their own clause-local variables and strtok() state. A fault in an ECB
+ * of ERROR is only counted.
  */
 #include "dif/mstate.h"
 
 #define DT_ERROR_ARGS 6
 /*
- * The firings in a shard are numbered. If a firing's number has only zeros in
- * the bits of this mask, the firing checks the lease before it runs a clause.
- * So every 64th firing checks the lease.
+ * The firings in a shard are numbered. A firing checks the lease if its number
+ * has only zeros in the bits of this mask, which is every 64th firing.
  */
 #define DT_LEASE_EACH 63
 
-/* Returns whether the activity allows the clauses of this probe to run. */
 static int dt_may_fire(struct dt_mstate *m)
 {
 	switch (dt_once32(m->activity)) {
@@ -108,10 +105,9 @@ static void dt_error(struct dt_mstate *m)
 }
 
 /*
- * Reserves space for the record of a clause. Returns 1, or 0 if there is no
- * space or the lease has expired. If the result is 0, the clause must not run.
- * If the clause writes no record, or if its record belongs to a speculation,
- * the function only returns 1.
+ * Reserves space for the record of a clause. Returns 0 if there is no space or
+ * the lease has expired, so the clause must not run. Returns 1 for a clause
+ * that has no record, or whose record belongs to a speculation.
  */
 static int dt_clause_room(struct dt_mstate *m)
 {
@@ -248,9 +244,8 @@ static dt_u32 dt_fire_start(struct dt_mstate *m, struct dt_host *host,
 }
 
 /*
- * The fast path for a probe whose only clause consists of one count() without a
- * key. Returns 0 if the general path must run. Every 64th firing uses the
- * general path, which checks the lease.
+ * The fast path for a probe whose only clause is one count() without a key.
+ * Returns 0 if the general path must run, which also checks the lease.
  */
 static int dt_fire_counts(const struct dt_host *host, struct dt_shard *shard,
 			  dt_u32 epid)

@@ -3,9 +3,8 @@
  * Computes with doubles in probe context. The probe may have fired in the
  * middle of a floating-point computation of the target. Therefore each
  * operation saves the registers that it uses, computes in the default
- * environment (round to nearest, no traps) and restores the registers. The
- * operations use only SSE encodings, which do not change the upper parts of the
- * vector registers.
+ * environment (round to nearest, no traps) and restores the registers. SSE
+ * encodings do not change the upper parts of the vector registers.
  */
 #include "dif/float.h"
 
@@ -27,10 +26,9 @@ struct dt_vector_state {
 };
 
 /*
- * Executes the instructions `text` and returns the result. The operands are the
- * variables a and b, which are in %xmm0 and %xmm1. If the result is in %xmm0,
- * `take` must be DT_TAKE_XMM0. If it is in the general register %[r], `take`
- * must be DT_TAKE_NOTHING.
+ * Executes the instructions `text` and returns the result. The operands a and b
+ * are in %xmm0 and %xmm1. `take` is DT_TAKE_XMM0 if the result is in %xmm0. It
+ * is DT_TAKE_NOTHING if the result is in the general register %[r].
  */
 #define DT_VECTOR(text, take)                                                  \
 	({                                                                     \
@@ -68,8 +66,8 @@ DT_INLINE dt_u64 dt_from_unsigned(dt_u64 a)
 		return DT_VECTOR("cvtsi2sdq %[r], %%xmm0", DT_TAKE_XMM0);
 	/*
 	 * cvtsi2sd takes a signed integer, so a is halved before the conversion
-	 * and doubled after it. The bit that is shifted out is ORed into the
-	 * lowest remaining bit, so that it still affects the rounding.
+	 * and doubled after it. The bit that is shifted out still affects the
+	 * rounding.
 	 */
 	a = a >> 1 | odd;
 	return DT_VECTOR("cvtsi2sdq %[r], %%xmm0\n\taddsd %%xmm0, %%xmm0",
@@ -85,8 +83,8 @@ DT_INLINE dt_u64 dt_to_signed(dt_u64 a)
 		return 0;
 	r = DT_VECTOR("cvttsd2siq %%xmm0, %[r]", DT_TAKE_NOTHING);
 	/*
-	 * cvttsd2si returns INT64_MIN for every value out of range. For a large
-	 * positive value, this function returns INT64_MAX instead.
+	 * cvttsd2si returns INT64_MIN for every value out of range. A large
+	 * positive value becomes INT64_MAX instead.
 	 */
 	return r == DT_F64_SIGN && !(a & DT_F64_SIGN) ? r - 1 : r;
 }
@@ -105,9 +103,8 @@ DT_INLINE dt_u64 dt_to_unsigned(dt_u64 a)
 }
 
 /*
- * This is the only function of the runtime that changes vector registers. A
- * test checks that no other function does, so this function must not be
- * inlined.
+ * A test checks that no other function of the runtime changes vector registers.
+ * Therefore this function must not be inlined.
  */
 __attribute__((__noinline__)) dt_u64 dt_flop(dt_u32 op, dt_u64 a, dt_u64 b)
 {

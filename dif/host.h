@@ -5,7 +5,7 @@
  * target, and the kernel module.
  *
  * A struct dt_host represents one thread during one firing. Operations are
- * called in probe context. They must not wait. In a target and in the kernel,
+ * called in probe context and must not wait. In a target and in the kernel,
  * they must not allocate memory. An operation that a host does not support is a
  * null pointer. The engine then raises a fault or uses a default value.
  */
@@ -46,33 +46,31 @@ struct dt_host_ops {
 		     dt_u64 bytes, dt_u64 *bad);
 
 	/*
-	 * Reads the probe's argument n, where 0 is the first argument. The
-	 * engine calls arg() only for arguments that were not passed to
-	 * dt_fire(). On success, sets *value and returns 0. On failure, returns
-	 * -1 and sets *bad to the address that could not be read, or to 0 if
-	 * the value is not available.
+	 * Reads the probe's argument n, counted from 0. The engine calls arg()
+	 * only for arguments that were not passed to dt_fire(). On failure,
+	 * returns -1 and sets *bad to the address that could not be read, or to
+	 * 0 if the value is not available.
 	 */
 	int (*arg)(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad);
 	/*
-	 * Reads a builtin that is a NUMBER row of dif/vars.h. If the row is an
-	 * array, index selects the element. Returns 0 and sets *value. If the
-	 * builtin is not available, returns -1, and the D program reads 0. For
-	 * uregs[], -1 means that there is no such register.
+	 * Reads a builtin that is a NUMBER row of dif/vars.h. index selects the
+	 * element of an array. Returns -1 if the builtin is not available, and
+	 * the D program reads 0. For uregs[], -1 means that there is no such
+	 * register.
 	 */
 	int (*var)(struct dt_host *host, dt_u32 id, dt_u32 index,
 		   dt_u64 *value);
 	/*
 	 * Reads a builtin that is a STRING row of dif/vars.h. Returns the
-	 * number of bytes without the NUL, at most max. Returns 0 if the
-	 * builtin is not available.
+	 * number of bytes without the NUL, at most max, or 0 if the builtin is
+	 * not available.
 	 */
 	dt_u64 (*var_string)(struct dt_host *host, dt_u32 id, dt_u32 index,
 			     char *to, dt_u64 max);
 
 	/*
-	 * Stores the program counters of the user stack, the innermost frame
-	 * first. Returns the number of stored frames, or -1 if the stack cannot
-	 * be read.
+	 * Stores the program counters of the user stack, innermost frame first.
+	 * Returns their number, or -1 if the stack cannot be read.
 	 */
 	dt_s64 (*ustack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
 	/* Does the same as ustack() for the kernel stack. */
@@ -81,9 +79,9 @@ struct dt_host_ops {
 	int (*progenyof)(struct dt_host *host, dt_u64 pid);
 
 	/*
-	 * Runs a subroutine that is marked KERNEL in dif/subrs.h and has one
-	 * argument. Returns 0 and sets *value, or returns -1 and sets *bad to
-	 * the address that could not be read.
+	 * Runs a subroutine that is marked KERNEL in dif/subrs.h. Returns 0 and
+	 * sets *value, or returns -1 and sets *bad to the address that could
+	 * not be read.
 	 */
 	int (*ask)(struct dt_host *host, dt_u32 subr, dt_u64 arg, dt_u64 *value,
 		   dt_u64 *bad);
@@ -94,9 +92,8 @@ struct dt_host_ops {
 	int (*raise)(struct dt_host *host, int sig);
 	int (*stop)(struct dt_host *host);
 	/*
-	 * Runs the action chill(), breakpoint() or panic(), whose number in
-	 * dif/actions.h is `action`. For chill(), `value` is the time in ns.
-	 * Returns 0, or -1 on failure.
+	 * Runs the action chill(), breakpoint() or panic(). For chill(),
+	 * `value` is the time in ns. Returns 0, or -1 on failure.
 	 */
 	int (*harm)(struct dt_host *host, dt_u32 action, dt_u64 value);
 
@@ -104,9 +101,9 @@ struct dt_host_ops {
 	dt_u64 (*flop)(dt_u32 op, dt_u64 a, dt_u64 b);
 
 	/*
-	 * Sets host->owner and host->thread_key. The engine calls identify()
-	 * when it needs one of these fields and thread_key is 0. The operation
-	 * is null in hosts that set both fields before each firing.
+	 * Sets host->owner and host->thread_key. Called when the engine needs
+	 * one of them and thread_key is 0. Null in hosts that set both fields
+	 * before each firing.
 	 */
 	void (*identify)(struct dt_host *host);
 };
@@ -122,8 +119,8 @@ struct dt_host {
 	/* 1 if a traced process fires the probe; 0 in BEGIN, END and tick */
 	dt_u32 has_target;
 	/*
-	 * 1 if the host is the consumer or the agent; such a host uses only
-	 * private shards, if the arena has any
+	 * 1 if the host is the consumer or the agent, which use only private
+	 * shards if the arena has any
 	 */
 	dt_u32 own_shards;
 	/*
@@ -133,9 +130,9 @@ struct dt_host {
 	dt_u32 shard_tries;
 	/*
 	 * The engine sets this to 1 when a firing has almost filled the shard's
-	 * aggregation buffer. A host that locks and unlocks shards itself must
-	 * then unlock the shard by storing the result of dt_shard_idle() in the
-	 * lock, instead of 0. It must also set `fills` to 0 before a firing.
+	 * aggregation buffer. A host that unlocks shards itself must then store
+	 * the result of dt_shard_idle() in the lock. It must set `fills` to 0
+	 * before a firing.
 	 */
 	dt_u32 fills;
 	/* owner of thread-local variables: pid << 32 | tid of the target */

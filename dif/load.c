@@ -3,10 +3,10 @@
  * Loads programs, and adds probes and ECBs. Only the arena's owner calls these
  * functions.
  *
- * dt_load() updates the counts of the tables as its last step. Therefore either
- * the entire program or nothing becomes visible. Each entry of a table is
- * complete before a count or a link makes it visible, so probes can be added
- * while other threads fire.
+ * dt_load() updates the counts of the tables as its last step, so either the
+ * entire program or nothing becomes visible. Each entry of a table is complete
+ * before a count or a link makes it visible, so probes can be added while other
+ * threads fire.
  */
 #include "dif/load.h"
 
@@ -59,8 +59,8 @@ static void dt_ecb_read(struct dt_loader *l, const struct dof_sec *sec,
 }
 
 /*
- * Finds the clause that an earlier ecbdesc with the same clause number has
- * created in this load. Returns 0 if there is no such clause.
+ * Finds the clause that an earlier ecbdesc with the same number has created in
+ * this load. Returns 0 if it does not exist.
  */
 static int dt_clause_known(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 			   dt_u32 *clause)
@@ -188,9 +188,8 @@ int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 }
 
 /*
- * Returns the offset of a heap string that is equal to s. Uses the string at
- * offset `old` if it is equal to s, and otherwise makes a copy of s. Returns 0
- * if the heap is full.
+ * Returns the offset of a heap string that is equal to s: `old` if it is equal,
+ * otherwise a new copy. Returns 0 if the heap is full.
  */
 static dt_off dt_shared_string(struct dt_loader *l, const char *s, dt_off old)
 {
@@ -226,7 +225,7 @@ dt_u32 dt_probe_add(void *arena, const char *provider, const char *mod,
 	p->flags = dt_streq(provider, "dtrace") ? DT_PROBE_DTRACE : 0;
 	/*
 	 * BEGIN, END and the profile provider fire only in the consumer or the
-	 * agent. ERROR fires in the host where the fault occurs.
+	 * agent. ERROR fires where the fault occurs.
 	 */
 	if ((p->flags && !dt_streq(name, "ERROR")) ||
 	    dt_streq(provider, "profile"))

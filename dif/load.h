@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The state of a load, and the functions that the files of the loader share. A
- * load writes after the published end of the heap and of the tables. If the
- * load fails, this data is never published, so it need not be removed. Only the
- * index of variables is changed in place. It is restored after a failure.
+ * load writes after the published end of the heap and of the tables, and
+ * publishes nothing if it fails. Only the index of variables is changed in
+ * place. It is restored after a failure.
  */
 #ifndef DIF_LOAD_H
 #define DIF_LOAD_H
@@ -30,8 +30,7 @@ struct dt_loader {
 
 	/*
 	 * The section numbers of the most recently copied tables, and the
-	 * offsets of their copies in the arena. DIFOs that share a table share
-	 * its copy.
+	 * offsets of their copies. DIFOs that share a table share its copy.
 	 */
 	dt_u32 cached_sec[DT_LOAD_CACHE];
 	dt_off cached_at[DT_LOAD_CACHE];
@@ -52,8 +51,8 @@ int dt_verify(struct dt_loader *l, const struct dt_difo *difo);
 /* --- load_dof.c: sections of the DOF image, and memory for their copies --- */
 int dt_dof_check(struct dt_loader *l);
 /*
- * Copies the header of section number `no` to *sec. Returns 0, or -1 if the
- * section does not exist, has another type or is not loadable.
+ * Copies the header of section number `no` to *sec. Returns -1 if the section
+ * does not exist, has another type or is not loadable.
  */
 int dt_dof_section(struct dt_loader *l, dt_u32 no, dt_u32 type,
 		   struct dof_sec *sec);
@@ -82,10 +81,9 @@ int dt_load_clause(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 		   dt_u32 *clause);
 
 /*
- * --- counters.c ---
- * Allocates counters for an aggregation, if it can have counters and there is
- * space. In the clause, the actions that compute the aggregation's key must
- * precede `a`.
+ * --- counters.c --- Allocates counters for an aggregation, if it can have
+ * counters and there is space. The actions that compute the key must precede
+ * `a` in the clause.
  */
 void dt_counters_take(struct dt_loader *l, struct dt_action *a);
 

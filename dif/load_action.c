@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Loads one action of a clause. Checks that the action exists, has the value
- * and the parameters that it needs, and is permitted by the host and the
- * options. Computes how many bytes the action records.
+ * Loads one action of a clause. Checks that the action exists, has its value
+ * and parameters, and is permitted by the host and the options. Computes how
+ * many bytes it records.
  */
 #include "dif/distribution.h"
 #include "dif/load.h"
@@ -67,7 +67,6 @@ static int dt_agg_known(dt_u32 kind)
 	}
 }
 
-/* Computes the size and the alignment of the value that an action records. */
 static int dt_record_size(struct dt_loader *l, const struct dof_actdesc *d,
 			  const struct dt_difo *difo, dt_u32 *bytes,
 			  dt_u32 *align)

@@ -6,13 +6,11 @@
  * A record begins with a struct dt_rechdr. The values follow in the order of
  * their actions. A value of 1, 2, 4 or 8 bytes is aligned to its size, any
  * other value to 8 bytes. The parts of an aggregation's key are laid out in the
- * same way, from offset 0 of the key, which is separate from the record. The
- * size of the key is stored in the action that computes its first part, and in
- * the action of the aggregation.
+ * same way, from offset 0 of the key.
  *
- * The compiler also checks the rules about speculation, but DOF is not trusted.
- * The rules make sure that a clause does not write to a buffer while it commits
- * records to the same buffer.
+ * The rules about speculation ensure that a clause does not write to a buffer
+ * while it commits records to the same buffer. DOF is not trusted, so they are
+ * checked here.
  */
 #include "dif/load.h"
 
@@ -94,9 +92,8 @@ static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 		return dt_refuse(
 		    l, 0, "a clause with speculate() may not use exit()");
 	/*
-	 * A clause makes a record if it has an action that records data. An
-	 * empty clause, and a clause whose only action is speculate(), have the
-	 * default action, which makes a record without data.
+	 * An empty clause, and a clause whose only action is speculate(), make
+	 * a record without data.
 	 */
 	if (data || !c->n_actions ||
 	    (c->n_actions == 1 && (c->flags & DT_CLAUSE_SPECULATES)))
@@ -148,9 +145,8 @@ static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 	    actions[0].kind == DTRACEAGG_count && !actions[0].key_bytes)
 		c->flags |= DT_CLAUSE_COUNTS;
 	/*
-	 * A clause is refused if its record is larger than the principal
-	 * buffer. A clause that speculates is not refused. If its record is too
-	 * large for a buffer, the record is dropped at run time.
+	 * A record of a clause that speculates is dropped at run time if the
+	 * record is too large.
 	 */
 	if ((c->flags & DT_CLAUSE_RECORDS) &&
 	    !(c->flags & DT_CLAUSE_SPECULATES) &&

@@ -2,10 +2,10 @@
 /*
  * Loads DIFOs, and declares the variables that they use.
  *
- * The tables of a DIFO are copied into the arena. The loader allocates storage
- * for a variable when it loads the first DIFO that uses the variable. The
- * variable must have the same type in all later DIFOs. When all variables are
- * declared, the verifier checks the instructions.
+ * The tables of a DIFO are copied into the arena. The first DIFO that uses a
+ * variable allocates its storage. The variable must have the same type in all
+ * later DIFOs. When all variables are declared, the verifier checks the
+ * instructions.
  */
 #include "dif/load.h"
 

@@ -3,8 +3,7 @@
  * Checks the header and the section table of a DOF image, and finds sections.
  *
  * Loadable sections must follow the section table in the order of their numbers
- * and must not overlap. The content of a section is checked by the function
- * that uses it. The image contains no pointers.
+ * and must not overlap. The function that uses a section checks its content.
  */
 #include "dif/load.h"
 #include "dif/text.h"

@@ -4,8 +4,8 @@
  * atomic accesses.
  *
  * dt_once32() and dt_once64() read memory that another process may change at
- * the same time. They do exactly one load. If the caller checks the value that
- * they return, the value cannot change after the check.
+ * the same time. They do exactly one load, so the value cannot change after the
+ * caller has checked it.
  */
 #ifndef DIF_MEM_H
 #define DIF_MEM_H

@@ -2,15 +2,13 @@
 /*
  * The state of a firing, and the functions that the engine's files share.
  *
- * A struct dt_mstate is a local variable of dt_fire(), which holds a shard. The
- * structure contains the registers, the tuple stack, the size of the used
- * scratch memory, and the pointers that all parts of the engine need. D
+ * A struct dt_mstate is a local variable of dt_fire(), which holds a shard. D
  * programs address arena memory as DT_VBASE + offset, and the target's memory
  * with the target's addresses. The engine uses addresses from a D program only
  * with dt_dmem() and the functions that are declared after it.
  *
- * A fault is stored in this state. Code that detects a fault calls dt_fault()
- * and returns. Its callers check m->fault. A fault ends the clause.
+ * Code that detects a fault calls dt_fault() and returns. Its callers check
+ * m->fault. A fault ends the clause.
  */
 #ifndef DIF_MSTATE_H
 #define DIF_MSTATE_H
@@ -32,8 +30,8 @@ struct dt_tuple {
 
 /*
  * The value of a dynamic variable whose address the D program has loaded. The
- * memory belongs to this variable until *gen_word changes to a generation other
- * than gen. The bit DT_DYN_WRITING in *gen_word is not part of the generation.
+ * memory belongs to the variable while the generation in *gen_word is gen.
+ * DT_DYN_WRITING is not part of the generation.
  */
 struct dt_dynref {
 	dt_u64 off, bytes; /* offset in the arena and size of the value */
@@ -129,7 +127,7 @@ struct dt_mstate {
 /*
  * Return the offsets in the arena of three parts of the shard: scratch memory,
  * clause-local variables, and the string of strtok(). Clauses of ERROR have
- * their own clause-local variables and their own string.
+ * their own clause-local variables and string.
  */
 DT_INLINE dt_off dt_scratch_at(const struct dt_mstate *m)
 {
@@ -164,8 +162,8 @@ DT_INLINE void dt_fault(struct dt_mstate *m, dt_u32 fault, dt_u64 value)
 }
 
 /*
- * Computes a floating-point instruction. The verifier accepts these
- * instructions only if all hosts have flop, so the fault is not expected.
+ * Computes a floating-point instruction. The fault is not expected, because the
+ * verifier accepts these instructions only if all hosts have flop.
  */
 static inline dt_u64 dt_float(struct dt_mstate *m, dt_u32 op, dt_u64 a, dt_u64 b)
 {
@@ -182,10 +180,7 @@ DT_INLINE dt_u64 dt_thread_key(struct dt_host *host)
 	return host->thread_key;
 }
 
-/*
- * Returns the thread id that this thread stores in the lock of a bucket while
- * it holds the lock.
- */
+/* Returns the thread id that this thread stores in the lock of a bucket. */
 DT_INLINE dt_u32 dt_owner(struct dt_host *host)
 {
 	dt_thread_key(host);
@@ -261,9 +256,8 @@ dt_u64 dt_copy_string(struct dt_mstate *m, dt_u64 addr, dt_u8 *to, dt_u64 max);
 void dt_work_measure(struct dt_mstate *m);
 /*
  * Counts a piece of work: a clause, an action, or an instruction that may take
- * a long time. At every 16th piece, the time of the firing is measured. If it
- * exceeds the host's budget, the current clause ends and no other clause of the
- * firing runs.
+ * a long time. Every 16th piece compares the time of the firing with the host's
+ * budget. If the budget is used up, the clause ends and no other clause runs.
  */
 DT_INLINE void dt_work(struct dt_mstate *m)
 {
@@ -274,8 +268,8 @@ DT_INLINE void dt_work(struct dt_mstate *m)
 /* --- exec.c --- */
 dt_u64 dt_exec(struct dt_mstate *m, dt_off difo);
 /*
- * Returns the value of a DIFO. If the loader has found a simple form of the
- * DIFO (*s), the function uses this form instead of the interpreter.
+ * Returns the value of a DIFO, without the interpreter if *s contains a simple
+ * form.
  */
 dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo);
 
@@ -309,17 +303,16 @@ void dt_dynvar_layout(struct dt_arena *arena);
 void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
 /*
  * Stores to the value of a dynamic variable at an offset in the arena. Has no
- * effect if the variable was freed after this firing loaded its address.
- * Raises BADADDR if the bytes are not in the value of a dynamic variable.
+ * effect if the variable was freed after this firing loaded its address. Raises
+ * BADADDR if the bytes are not in such a value.
  */
 void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 		   dt_u64 bytes);
 /*
- * Get or set a dynamic variable. With DT_DYN_ELEMENT or use_tuple, the variable
- * is an element of an array, whose index is on the tuple stack. Otherwise it is
- * a thread-local scalar. With DT_DYN_MAKE, a variable that does not exist is
- * created with the value zero. dt_dynvar_get() returns 0 if the variable does
- * not exist. If the bucket stays locked or no memory is available, the
+ * Get or set a dynamic variable. With DT_DYN_ELEMENT or use_tuple, it is an
+ * element of an array, whose index is on the tuple stack. Otherwise it is a
+ * thread-local scalar. With DT_DYN_MAKE, a missing variable is created with the
+ * value zero. If the bucket stays locked or no memory is available, the
  * functions count a drop, and dt_dynvar_get() also ends the clause.
  */
 #define DT_DYN_ELEMENT 1
@@ -328,9 +321,8 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how);
 void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v,
 		   int use_tuple);
 /*
- * Get, create or set a thread-local scalar. They use dt_slot_get() and
- * dt_slot_put() if dt_has_slot() returns true, otherwise dt_dynvar_get() and
- * dt_dynvar_set().
+ * Get, create or set a thread-local scalar, in its slot if dt_has_slot()
+ * returns true.
  */
 dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id);
 dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id);
@@ -354,7 +346,6 @@ DT_INLINE const struct dt_var *dt_find_var(const dt_u8 *base,
 	return (const struct dt_var *)dt_at(base, arena->vars.at) + n - 1;
 }
 
-/* Returns the size in bytes of the value of a variable of this type. */
 DT_INLINE dt_u64 dt_type_bytes(const struct dt_arena *arena,
 			       const struct dif_type *type)
 {
@@ -382,10 +373,8 @@ void dt_action_run(struct dt_mstate *m, const struct dt_action *a);
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
 /*
  * Increments a count() without a key, which must be the first action of the
- * ECB. Finds the aggregation's entry with the offset that is stored in the
- * shard's agg_hints. Returns 1, or 0 if no valid offset is stored. If the
- * result is 0, the caller must use dt_aggregate(), which searches for the
- * entry.
+ * ECB. Finds the entry through the shard's agg_hints. Returns 0 if they do not
+ * contain it. The caller must then use dt_aggregate().
  */
 int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
 			const struct dt_action *a, dt_u32 epid);
@@ -403,13 +392,13 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 
 /*
  * Reserves space for a record in the active principal buffer. If there is no
- * space, counts a drop and returns null. With bufpolicy=fill, counts a drop only
- * for a record of END. For any other record, marks the session as filled instead.
+ * space, counts a drop and returns null. With bufpolicy=fill, marks the session
+ * as filled instead of counting a drop, except in END.
  */
 dt_u8 *dt_reserve(struct dt_mstate *m, dt_u32 bytes);
 /*
- * Reserves space in a buffer that is not a ring. Returns null if there is no
- * space, and counts a drop of the kind `drop`, unless that is DTRACEDROP_N.
+ * Reserves space in a buffer that is not a ring. If there is no space, counts a
+ * drop of the kind `drop`, unless that is DTRACEDROP_N, and returns null.
  */
 dt_u8 *dt_reserve_in(struct dt_mstate *m, struct dt_buffer *b, dt_off data,
 		     dt_u64 size, dt_u32 bytes, dt_u32 drop);
@@ -464,16 +453,16 @@ DT_INLINE int dt_shard_take(struct dt_host *host)
 }
 /*
  * Locks a shard for the consumer. Returns 0, or -1 if the shard stayed locked.
- * Each failed test of the lock reduces *spins by one. Several calls may share
- * this limit. If the holder has died, takes the lock and sets *stolen to 1.
+ * Each failed test of the lock reduces *spins by one. If the holder has died,
+ * takes the lock and sets *stolen to 1.
  */
 int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		  dt_u32 owner, int (*alive)(dt_u32 owner), dt_u32 *spins,
 		  int *stolen);
 /*
  * Returns the number of used bytes in an aggregation buffer at which the shard
- * is parked. The last quarter is left for keys that the current firing adds
- * before it leaves the shard.
+ * is parked. The last quarter is left for keys that the current firing still
+ * adds.
  */
 DT_INLINE dt_u64 dt_park_at(const struct dt_shard_plan *plan)
 {
@@ -507,8 +496,8 @@ static inline dt_u32 dt_hash(const dt_u8 *p, dt_u64 bytes, dt_u64 seed)
 /*
  * --- subr*.c: one dt_subr_*() for each ANY and WRITE row of dif/subrs.h ---
  *
- * The arguments are on the tuple stack. dt_arg() returns 0 for an argument that
- * is missing. The functions return the result, which is not used after a fault.
+ * The arguments are on the tuple stack. dt_arg() returns 0 for a missing
+ * argument. The result is not used after a fault.
  */
 #define DT_SUBR_DECLARE_ANY(name) dt_u64 dt_subr_##name(struct dt_mstate *m);
 #define DT_SUBR_DECLARE_WRITE(name) DT_SUBR_DECLARE_ANY(name)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The table of the DIF instructions, one row each. The assembler, disassembler,
- * verifier and interpreter are expanded from this table, so they cannot
- * disagree. The numbers are those of DTrace.
+ * verifier and interpreter are expanded from this table. The numbers are those
+ * of DTrace.
  *
  * An instruction has 32 bits: the opcode, r1, r2 and rd, with 8 bits each. The
  * operand column says how the 24 bits after the opcode are used. Unused bits
@@ -22,21 +22,17 @@
  *              r2 the register with its size, rd the register with the value
  *   XLATE      16-bit translator reference -> rd
  *
- * ld* read any address that the D program may read: its own memory or, through
- * the host, the memory of the target or of the kernel. uld* read only the
- * memory of the traced process. rld* read only the D program's own memory.
+ * ld* read any address that the D program may read. uld* read only the memory
+ * of the traced process. rld* read only the D program's own memory.
  *
- * The floating-point instructions (f*) treat the bits in a register as a
- * double, except that fstod reads a float and fdtos returns one. DTrace on
- * other systems does not have them, and hosts without floating point refuse
- * them. They do not trap: 1/0 is infinity. fdtoi and fdtou truncate. A value
+ * DTrace on other systems has neither f* nor ldgaam, ldtaam and ldtsm. The
+ * floating-point instructions (f*) use doubles, except that fstod reads a float
+ * and fdtos returns one. They do not trap. fdtoi and fdtou truncate. A value
  * out of range becomes the nearest valid integer, and a NaN becomes 0. For a
  * negative value, fdtou returns the same as fdtoi.
  *
- * DTrace on other systems does not have ldgaam, ldtaam and ldtsm either. They
- * load the address of a dynamic variable that is a structure or an array, so
- * that the D program can store to a part of it. If the variable does not exist,
- * they create it with zeros.
+ * ldgaam, ldtaam and ldtsm load the address of a dynamic variable that is a
+ * structure or an array. They create a missing variable with zeros.
  */
 #ifndef DIF_OPS_H
 #define DIF_OPS_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The table of the run-time options of a session, one row each. The consumer
- * parses their text form, and DOF contains their values. Some of them determine
- * the arena's layout.
+ * The table of the run-time options of a session, one row each. Some of them
+ * determine the arena's layout.
  *
- * The kinds are BOOL, SIZE (in bytes), RATE (an interval in ns), COUNT,
- * ENUM (bufpolicy and bufresize) and CPU. A dynamic option may be changed while
- * a program is traced. DT_OPT_UNSET means that the option is not set.
+ * The kinds are BOOL, SIZE (in bytes), RATE (an interval in ns), COUNT, ENUM
+ * (bufpolicy and bufresize) and CPU. A dynamic option may be changed while a
+ * program is traced. DT_OPT_UNSET means that the option is not set.
  */
 #ifndef DIF_OPTIONS_H
 #define DIF_OPTIONS_H

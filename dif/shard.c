@@ -3,25 +3,16 @@
  * Locks shards. Only the holder of a shard's lock may fire probes in the shard
  * or drain it.
  *
- * The lock contains the holder's thread id. A firing never waits for a lock. It
- * takes the first free shard, beginning with the one that the host used last.
- * A signal handler may interrupt a firing and fire a probe itself. The second
- * firing finds the lock held and takes another shard. A host that sets
- * shard_tries tests the lock of its last shard a few more times before it takes
- * another shard.
- *
- * Only the consumer waits for a lock, for a limited time. Only the consumer
- * takes a lock from a holder that has died. An unfinished record or aggregation
- * entry of such a holder is not visible, because the engine increases `used`
- * only after the record or entry is complete.
+ * The lock contains the holder's thread id. A firing never waits for a lock,
+ * but takes the first free shard, beginning with the one that the host used
+ * last. Only the consumer waits, for a limited time, and takes a lock from a
+ * holder that has died.
  *
  * A shard is parked if its aggregation buffer is almost full when its holder
- * leaves it. A firing treats a parked shard like a held one and takes another
- * shard, so the threads fill the buffers of other shards until the consumer has
- * read this one. Without parking, a consumer that gets little CPU time would
- * lose keys although the buffers of most shards are empty. Only the first
- * plan.n_parkable shards are parked. The other shards remain available for the
- * records of later firings.
+ * leaves it. A firing treats a parked shard like a held one, until the consumer
+ * has read the buffer. Without parking, a slow consumer would lose keys
+ * although other shards have room. Only the first plan.n_parkable shards are
+ * parked, so that other shards remain available.
  */
 #include "dif/mstate.h"
 
@@ -34,9 +25,8 @@ int dt_shard_take_any(struct dt_host *host)
 	struct dt_shard *own = dt_shard_at(host->arena, arena, no);
 
 	/*
-	 * Wait briefly for host->shard. If the host takes another shard, the
-	 * records of one speculation can be in different shards, and their
-	 * order is then lost.
+	 * Wait briefly for host->shard. If the records of one speculation are
+	 * in different shards, their order is lost.
 	 */
 	for (dt_u32 i = 0; i < host->shard_tries && dt_once32(&own->lock); i++)
 		dt_pause();

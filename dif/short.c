@@ -5,10 +5,9 @@
  *   - a comparison of a builtin with a constant
  *   - a store of a builtin or a constant to a thread-local variable
  *   - the difference of a builtin and a thread-local variable
- * Most keys, traced values and predicates are simple DIFOs, and so are all
- * parts of a latency measurement. The loader recognises a simple DIFO.
- * dt_value() evaluates it without the interpreter, but with the same result:
- * the same value, or the same fault at the same instruction.
+ * The loader recognises a simple DIFO. dt_value() evaluates it without the
+ * interpreter, with the same result: the same value, or the same fault at the
+ * same instruction.
  */
 #include "dif/load.h"
 

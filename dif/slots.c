@@ -4,12 +4,10 @@
  * variables.
  *
  * The slots form a hash table of keys and values. The table has no locks,
- * because a key contains the thread and only that thread uses the key. The
- * search for a slot looks at DT_SLOT_REACH places. Storing 0 does not free a
- * slot. A slot belongs to its key until dt_clean() in the consumer finds that
- * the thread has exited. If a key has no slot and none of its places is free,
- * its variable is stored by dynvar.c. A later store moves the variable to a
- * slot if one is free then.
+ * because a key contains the thread and only that thread uses the key. Storing
+ * 0 does not free a slot. A slot belongs to its key until dt_clean() in the
+ * consumer finds that the thread has exited. If no slot is free, dynvar.c
+ * stores the variable until a store finds a free slot.
  */
 #include "dif/chunks.h"
 #include "dif/mstate.h"
@@ -19,8 +17,8 @@
 #define DT_SLOT_CLEANED 32 /* slots checked by one dt_slots_clean() call */
 
 /*
- * Returns the key of a variable, which contains the thread and the variable's
- * id. Returns 0 if they do not fit into one word.
+ * Returns the key of a variable: the thread and the variable's id. Returns 0 if
+ * they do not fit into one word.
  */
 DT_INLINE dt_u64 dt_slot_key(struct dt_mstate *m, dt_u32 id)
 {
@@ -38,10 +36,9 @@ DT_INLINE struct dt_slot *dt_slot_first(struct dt_mstate *m, dt_u64 key)
 }
 
 /*
- * Returns the slot of a key, or null if the key has no slot. In that case, sets
- * *empty to a free slot that the key may take, or to null if there is none.
- * Sets *elsewhere to 1 if dynvar.c may have stored the variable. This is
- * possible if each of the key's places is in use or was in use earlier.
+ * Returns the slot of a key. Without a slot, returns null and sets *empty to a
+ * free slot that the key may take, or to null. Sets *elsewhere to 1 if dynvar.c
+ * may have stored the variable.
  */
 static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 				    struct dt_slot **empty, int *elsewhere)
@@ -98,8 +95,8 @@ static enum dt_slotted dt_slot_set(struct dt_mstate *m, dt_u64 key,
 			return elsewhere ? DT_SLOT_MOVED : DT_SLOT_YES;
 		}
 		/*
-		 * The slot was taken in the meantime by another thread, or by a
-		 * signal handler of this thread. Search again.
+		 * Another thread, or a signal handler of this thread, has taken
+		 * the slot. Search again.
 		 */
 	}
 	return DT_SLOT_NO;

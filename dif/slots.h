@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The structure of a slot, and the functions that find the slot of a
- * thread-local integer. The engine (slots.c) and the compiler of native code
- * use them.
+ * thread-local integer. The engine and the compiler of native code use them.
  */
 #ifndef DIF_SLOTS_H
 #define DIF_SLOTS_H
@@ -15,9 +14,9 @@ struct dt_slot {
 };
 
 /*
- * Returns the part of a key that contains the thread. The key of a variable is
- * this number plus the variable's id. `thread` is pid << 32 | tid. Returns 0 if
- * the pid or the tid is too large for a key.
+ * Returns the thread's part of a key. The key of a variable is this number plus
+ * the variable's id. `thread` is pid << 32 | tid. Returns 0 if the pid or the
+ * tid is too large.
  */
 static inline dt_u64 dt_slot_key_of(dt_u64 thread)
 {
@@ -39,8 +38,8 @@ static inline dt_u32 dt_slot_hash_of(dt_u64 key)
 
 /*
  * If the id of a variable is below this number, the hash of its key is
- * dt_slot_hash_of(thread's part of the key) ^ id. Native code therefore needs
- * only the hash of the thread's part, which is computed once for each thread.
+ * dt_slot_hash_of(thread's part of the key) ^ id. Native code computes the hash
+ * of the thread's part once for each thread.
  */
 #define DT_SLOT_EASY_IDS 8192
 

@@ -3,36 +3,29 @@
  * Implements speculations: records that are kept separately until commit() or
  * discard().
  *
- * Each shard has one buffer for each speculation. The ids of speculations begin
- * with 1. The state word of a speculation, which is in the session, also says
- * whether no shard, one shard or several shards have written to the
- * speculation. commit() immediately moves the records in its own shard to the
- * principal buffer. If no other shard has written to the speculation, its id is
- * then free. Otherwise the id is busy until dt_clean() has moved the records of
- * the other shards. The new time stamp of a moved record is the time of the
- * move.
+ * Each shard has one buffer for each speculation. A state word for each
+ * speculation also says which shards have its records. commit() moves the
+ * records in its own shard to the principal buffer. dt_clean() moves the
+ * records of other shards, and the id stays busy until then. The new time stamp
+ * of a record is the time of the move.
  *
  *   INACTIVE -speculation()-> ACTIVE
  *   ACTIVE -commit()-> COMMITTING -dt_clean()-> INACTIVE
  *   ACTIVE -discard()-> DISCARDING -dt_clean()-> INACTIVE
  *
- * A thread that adds records to a speculation holds its shard while it reads
- * the state. When the state is no longer ACTIVE, dt_clean() visits each shard.
- * If the shard is free and its buffer for the speculation is empty, nothing
- * needs to be done. Otherwise dt_clean() locks the shard. A thread that takes
- * the shard later finds that the state is not ACTIVE, and adds no records.
+ * A thread that adds records holds its shard while it reads the state.
+ * dt_clean() locks each shard, unless the shard is free and its buffer is
+ * empty. A thread that takes the shard later finds that the state is not
+ * ACTIVE, and adds no records.
  */
 #include "dif/mstate.h"
 
 /*
  * A call to dt_spec_clean() stops when it has moved this number of bytes. It
- * stops only between two buffers, so it may move more.
+ * stops only between two buffers.
  */
 #define DT_SPEC_CLEAN_BYTES (8ull << 20)
-/*
- * dt_spec_clean() begins with a different speculation every 2^20 ns, which is
- * about a millisecond.
- */
+/* dt_spec_clean() begins with a different speculation every 2^20 ns. */
 #define DT_SPEC_TURN_SHIFT 20
 
 static dt_u32 *dt_spec_word(struct dt_mstate *m, dt_u64 id)
@@ -103,7 +96,7 @@ static int dt_spec_join(struct dt_mstate *m, dt_u64 id)
 
 /*
  * Returns whether the id is valid. Raises ILLOP if it is larger than nspec. The
- * id 0 is not valid either, but raises no fault.
+ * id 0 is not valid, but raises no fault.
  */
 static int dt_spec_valid(struct dt_mstate *m, dt_u64 id)
 {
@@ -135,9 +128,7 @@ void dt_speculate(struct dt_mstate *m, dt_u64 id)
 /*
  * Moves the records that m->shard has for a speculation to the shard's
  * principal buffer. Their new time stamp is `time`, or the shard's last time if
- * that is later. A record for which the buffer has no space is counted as a
- * drop. Returns the total size of the records, including those that were
- * dropped.
+ * that is later. Returns their total size, including records that were dropped.
  */
 static dt_u64 dt_spec_move(struct dt_mstate *m, dt_u32 id, dt_u64 time)
 {
@@ -219,8 +210,7 @@ void dt_discard(struct dt_mstate *m, dt_u64 id)
 /*
  * Moves or discards the records that one shard has for a speculation. `state`
  * is DT_SPEC_COMMITTING or DT_SPEC_DISCARDING. Subtracts the number of moved
- * bytes from *bytes, but not below 0. Returns 1 on success, or 0 if the shard
- * stayed locked.
+ * bytes from *bytes, but not below 0. Returns 0 if the shard stayed locked.
  */
 static int dt_spec_clean_shard(struct dt_mstate *m, dt_u32 id, dt_u32 state,
 			       dt_u32 no, dt_u32 owner, dt_u64 now,
@@ -257,11 +247,9 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 	struct dt_mstate m;
 	/*
 	 * The limits `spins` and `bytes` apply to all shards together. With a
-	 * limit for each shard, a target could delay the consumer. The target
-	 * can end all speculations, hold all shards, and refill each buffer
-	 * after its records were moved. The next call moves the remaining
-	 * records. It begins with a different speculation and shard, so no
-	 * shard waits forever.
+	 * limit for each shard, a target could delay the consumer by holding
+	 * all shards. Each call begins with a different speculation and shard,
+	 * so no shard waits forever.
 	 */
 	dt_u32 spins = 4 * DT_WAIT_SPINS;
 	dt_u64 bytes = DT_SPEC_CLEAN_BYTES;

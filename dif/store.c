@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Writes values to the memory of D programs, including dynamic variables.
- * This code is not in memory.c because it uses dynvar.c, and dynvar.c already
- * uses memory.c.
+ * Writes values to the memory of D programs, including dynamic variables. This
+ * code uses dynvar.c, so it cannot be in memory.c, which dynvar.c uses.
  */
 #include "dif/mstate.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Calls subroutines, and implements those for memory, processes and numbers.
- *
- * Subroutines for strings, paths, network addresses and JSON are in
- * subr_string.c, subr_inet.c and subr_json.c.
  */
 #include "dif/mstate.h"
 
@@ -19,10 +16,7 @@ static dt_u64 dt_subr_refused(struct dt_mstate *m)
 	return 0;
 }
 
-/*
- * Calls the host to run a subroutine that is marked KERNEL in dif/subrs.h. The
- * verifier accepts calls to these subroutines only if the host is the kernel.
- */
+/* Calls the host to run a subroutine that is marked KERNEL in dif/subrs.h. */
 static dt_u64 dt_subr_of_kernel(struct dt_mstate *m, dt_u32 subr)
 {
 	dt_u64 value = 0, bad = 0;
@@ -49,8 +43,8 @@ void dt_subr(struct dt_mstate *m, dt_u32 subr, dt_u32 rd)
 }
 
 /*
- * Uses xorshift64*, which is not cryptographically secure. A state of 0 is
- * replaced, because it would make the generator return 0 forever.
+ * Uses xorshift64*, which is not cryptographically secure. The generator would
+ * return 0 forever from the state 0.
  */
 dt_u64 dt_subr_rand(struct dt_mstate *m)
 {
@@ -173,9 +167,9 @@ dt_u64 dt_subr_progenyof(struct dt_mstate *m)
 }
 
 /*
- * A Linux device number has 64 bits. From bit 0 upwards, it contains the low 8
- * bits of the minor number, the low 12 bits of the major number, the high 24
- * bits of the minor number and the high 20 bits of the major number.
+ * A Linux device number contains, from bit 0 upwards, the low 8 bits of the
+ * minor number, the low 12 bits of the major number, the high 24 bits of the
+ * minor number and the high 20 bits of the major number.
  */
 dt_u64 dt_subr_getmajor(struct dt_mstate *m)
 {
@@ -192,9 +186,8 @@ dt_u64 dt_subr_getminor(struct dt_mstate *m)
 }
 
 /*
- * Joins the strings in a buffer, for example arguments of a process. Each NUL
- * becomes the character in the second argument. The buffer's last byte becomes
- * NUL.
+ * Joins the strings in a buffer. Each NUL becomes the character in the second
+ * argument. The last byte becomes NUL.
  */
 dt_u64 dt_subr_memstr(struct dt_mstate *m)
 {

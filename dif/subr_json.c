@@ -3,12 +3,11 @@
  * Implements json(text, path), which returns the value at a path such as
  * a.b[3].c.
  *
- * The parser makes one pass and needs no stack: it skips a value that is not on
- * the path by counting brackets outside of strings. Values may therefore be
- * nested to any depth, and the time is linear in the lengths of text and path.
- * The value at the path is returned as text. A string is returned without its
- * quotes, and its escape sequences are not decoded. If there is no value at the
- * path, or the text before the value cannot be parsed, the result is NULL.
+ * The parser makes one pass and needs no stack: it counts brackets to skip a
+ * value that is not on the path. Values may be nested to any depth, and the
+ * time is linear. A string is returned without its quotes, and its escape
+ * sequences are not decoded. If there is no value at the path, or the text
+ * before the value cannot be parsed, the result is NULL.
  */
 #include "dif/mstate.h"
 
@@ -35,8 +34,8 @@ static int dt_json_take(struct dt_json *j, dt_u8 c)
 
 /*
  * Reads a string from after its opening quote up to and including the closing
- * quote. Sets [*from, *to) to the string without quotes. Returns 0 if there is
- * no closing quote.
+ * quote. Sets [*from, *to) to the string without quotes. Returns 0 without a
+ * closing quote.
  */
 static int dt_json_string(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 {
@@ -53,7 +52,7 @@ static int dt_json_string(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 }
 
 /*
- * Skips one value, and sets [*from, *to) to its text. Returns 0 if the value is
+ * Skips one value, and sets [*from, *to) to its text. Returns 0 if it is
  * incomplete.
  */
 static int dt_json_value(struct dt_json *j, dt_u64 *from, dt_u64 *to)
@@ -92,7 +91,7 @@ static int dt_json_value(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 
 /*
  * Moves from the start of an object to the value of one of its keys. Returns 0
- * if there is no such key.
+ * if the key does not exist.
  */
 static int dt_json_member(struct dt_json *j, const dt_u8 *key, dt_u64 len)
 {
@@ -129,8 +128,8 @@ static int dt_json_element(struct dt_json *j, dt_u64 index)
 }
 
 /*
- * Looks up the component of the path that begins at *at, moves to its value, and
- * advances *at to the next component. Returns 0 if there is no such value.
+ * Moves to the value of the path's component that begins at *at, and advances
+ * *at to the next component. Returns 0 if the value does not exist.
  */
 static int dt_json_part(struct dt_json *j, const dt_u8 *path, dt_u64 len,
 			dt_u64 *at)

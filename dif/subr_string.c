@@ -2,11 +2,11 @@
 /*
  * Subroutines for strings and paths.
  *
- * A string argument is a slice, which is an address and a number of bytes, at
- * most strsize. Other threads may change the bytes while a subroutine runs, so
- * the code does not rely on a NUL after the slice. Results are new strings in
- * scratch memory, except those of strchr(), strrchr() and strstr(), which are
- * addresses inside the argument.
+ * A string argument is a slice: an address and a number of bytes, at most
+ * strsize. Other threads may change the bytes while a subroutine runs, so the
+ * code does not rely on a NUL. Results are new strings in scratch memory,
+ * except those of strchr(), strrchr() and strstr(), which are addresses inside
+ * the argument.
  */
 #include "dif/find.h"
 #include "dif/mstate.h"
@@ -108,9 +108,9 @@ static int dt_is_in(dt_u8 c, const struct dt_byte_set *set)
 }
 
 /*
- * If the first argument is a string, starts to split it. If the first argument
- * is NULL, continues with the rest of the previous string. The rest is stored
- * in the shard, so that it outlives the scratch memory of the clause.
+ * A string starts a new split. NULL continues with the rest of the previous
+ * string. The rest is stored in the shard, because it must outlive the scratch
+ * memory of the clause.
  */
 dt_u64 dt_subr_strtok(struct dt_mstate *m)
 {
@@ -145,8 +145,8 @@ dt_u64 dt_subr_strtok(struct dt_mstate *m)
 		return 0;
 	}
 	/*
-	 * The next call starts at this delimiter, not after it, because the
-	 * next call may have other delimiters.
+	 * The next call starts at this delimiter, not after it, because that
+	 * call may have other delimiters.
 	 */
 	m->strtok_pos = end;
 	return dt_new_string(m, rest + at, end - at);
@@ -272,10 +272,9 @@ dt_u64 dt_subr_dirname(struct dt_mstate *m)
 }
 
 /*
- * Applies a ".." to the path in `to`: removes the last part of the path, but
- * keeps the first `keep` bytes. `end` is set if the argument of cleanpath()
- * ends with this "..". If `end` is not set, also removes the slash before the
- * removed part. If `end` is set and nothing remains, the path becomes ".".
+ * Applies a ".." to the path in `to`: removes the last part, but keeps the
+ * first `keep` bytes. `end` is set if cleanpath()'s argument ends with this
+ * "..". Then the slash before the part stays, and an empty path becomes ".".
  * Returns the new length.
  */
 static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
@@ -290,10 +289,9 @@ static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
 }
 
 /*
- * Simplifies the text of a path, without accessing the file system. Several
- * consecutive slashes become one. A "." between slashes is removed. A ".."
- * removes the preceding part. At the root, ".." has no effect. At the beginning
- * of a relative path, ".." is kept.
+ * Simplifies the text of a path, without accessing the file system. Consecutive
+ * slashes become one. A "." is removed. A ".." removes the preceding part. It
+ * has no effect at the root, and is kept at the beginning of a relative path.
  */
 dt_u64 dt_subr_cleanpath(struct dt_mstate *m)
 {

@@ -3,9 +3,7 @@
  * D's subroutines, one row each: name, DIF number, D prototype, availability.
  *
  * A prototype is "result(parameter, ..., [optional parameter])". Numbers up to
- * 55 are FreeBSD's; its subroutines random and ptinfo are not supported.
- * link_ntop() comes from Oracle Linux, where its number is 45. In this table 45
- * is tolower(), so link_ntop() has number 56.
+ * 55 are FreeBSD's. link_ntop() has the number 45 in Oracle Linux and 56 here.
  * Availability:
  *   ANY     in every host
  *   WRITE   in every host; destructive, needs -w

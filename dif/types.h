@@ -3,8 +3,7 @@
  * The few types and macros that dif/ needs, without a libc.
  *
  * dif/ includes only its own headers. Only this file may depend on the
- * environment it is compiled for. All other files use the host's operations
- * (dif/host.h).
+ * environment. All other files use the host's operations (dif/host.h).
  */
 #ifndef DIF_TYPES_H
 #define DIF_TYPES_H
@@ -35,9 +34,8 @@ typedef s32 dt_s32;
 typedef s64 dt_s64;
 typedef size_t dt_size;
 /*
- * Makes the interpreter use a switch instead of computed gotos. The kernel's
- * unwinder does not follow computed gotos, and indirect jumps may be restricted
- * by protections against speculative execution.
+ * Makes the interpreter use a switch instead of computed gotos, which the
+ * kernel's unwinder does not follow.
  */
 #define DT_NO_COMPUTED_GOTO
 #endif

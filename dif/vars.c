@@ -2,14 +2,12 @@
 /*
  * Built-in variables, and user variables with static storage.
  *
- * A row of dif/vars.h gives the source of a builtin. Each row with the source
- * ENGINE has a dt_var_*() here; without it, this file does not compile.
+ * Each row of dif/vars.h with the source ENGINE has a dt_var_*() here.
  *
  * A global integer has 8 bytes of static storage. A global by-reference
  * variable (a string or structure) has a flag word (DT_VAR_*), followed by its
  * value. A clause-local variable begins with a word that identifies the firing
- * that set the variable. The variable therefore reads as 0 until it is set in
- * the same firing, and does not need to be cleared between firings.
+ * that set it. In other firings, the variable reads as 0.
  */
 #include "dif/mstate.h"
 
@@ -20,8 +18,8 @@
 
 /*
  * Returns the monotonic time in ns. The clock is read once per clause. The
- * result is never earlier than the last time that was read in this shard. Also
- * sets lease_over if the session's lease has expired.
+ * result is never earlier than the shard's last time. Also sets lease_over if
+ * the lease has expired.
  */
 dt_u64 dt_now(struct dt_mstate *m)
 {
@@ -145,10 +143,9 @@ static dt_u64 dt_var_cpu(struct dt_mstate *m)
 }
 
 /*
- * Stores the program counters of the user stack's frames in the unused scratch
- * memory, and makes *pcs point to them. Returns the number of frames. Returns 0
- * if there is no user stack. Raises a fault and returns 0 if the host cannot
- * read the stack.
+ * Stores the program counters of the user stack in the unused scratch memory,
+ * and makes *pcs point to them. Returns the number of frames, or 0 without a
+ * user stack. Raises a fault and returns 0 if the host cannot read the stack.
  */
 static dt_u64 dt_frames(struct dt_mstate *m, dt_u64 **pcs, dt_u32 max)
 {
@@ -175,7 +172,6 @@ static dt_u64 dt_var_ustackdepth(struct dt_mstate *m)
 	return dt_frames(m, &pcs, 1024);
 }
 
-/* Returns the program counter of the second frame, or 0 if there is none. */
 static dt_u64 dt_var_ucaller(struct dt_mstate *m)
 {
 	dt_u64 *pcs;
@@ -230,10 +226,6 @@ dt_u64 dt_builtin_array(struct dt_mstate *m, dt_u32 id, dt_u64 index)
 	return 0;
 }
 
-/*
- * Copies the string or structure at D address `from` to `to`, which is the
- * storage of the variable v. Returns 0 if there was a fault.
- */
 static int dt_static_fill(struct dt_mstate *m, const struct dt_var *v,
 			  dt_u8 *to, dt_u64 from)
 {

@@ -2,13 +2,9 @@
 /*
  * D's built-in variables, one row each: name, DIF number, D type, source.
  *
- * The compiler's identifiers and the engine's switch are generated from this
- * table. The tests require a D program for each row. The numbers are those of
- * DTrace on other systems, except 0x010 to 0x016 and the numbers from 0x210 on.
- * The builtins with these exceptional numbers have no DIF numbers on other
- * systems, which compute their values in D. The other systems do not agree on
- * the meaning of 0x121 and 0x200. This table uses these two numbers as FreeBSD
- * does.
+ * The numbers are those of DTrace on other systems, except 0x010 to 0x016 and
+ * the numbers from 0x210 on, which other systems do not have. The numbers 0x121
+ * and 0x200 are FreeBSD's.
  *
  * Sources:
  *   ENGINE  the engine computes the value (probe, clause, time)
@@ -88,8 +84,8 @@
 
 /*
  * The indices of uregs[] in a 64-bit x86 process, in the order of illumos'
- * <sys/regset.h>. The second table contains alternative names for some of these
- * registers. As in illumos, a 32-bit name refers to the full 64-bit register.
+ * <sys/regset.h>. The second table contains alternative names. A 32-bit name
+ * refers to the full 64-bit register.
  */
 #define DIF_UREGS_AMD64(X) /* X(name, index) */ \
 	X(R_R15,     0) X(R_R14,     1) X(R_R13,     2) X(R_R12,     3) \

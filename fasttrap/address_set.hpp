@@ -36,11 +36,11 @@ public:
     // Returns the first member at or after `from`, or end() if there is none.
     TargetAddr next(TargetAddr from) const;
     // Returns the first address at or after `from` that is not a member. Returns the
-    // smaller of `to` and end() if there is no such address before it.
+    // smaller of `to` and end() if no such address exists before it.
     TargetAddr next_missing(TargetAddr from, TargetAddr to) const;
-    // Returns the first member at or after `from` that is not a member of `other`.
-    // Returns the smaller of `to` and end() if there is no such address before it. Both
-    // sets have the same range.
+    // Returns the first member at or after `from` that is not a member of `other`,
+    // which has the same range. Returns the smaller of `to` and end() if no such
+    // address exists before it.
     TargetAddr next_without(TargetAddr from, TargetAddr to,
                             const AddressSet& other) const;
     // Returns the last member at or before `to`, or begin() if there is none.

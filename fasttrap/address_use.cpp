@@ -89,8 +89,8 @@ private:
     }
 
     // Tracks stores to stack slots and jumps through them. A compiler stores the
-    // address of a label in a stack slot if the variable that holds it is volatile,
-    // spilled or an element of a local array.
+    // address of a label in a stack slot if its variable is volatile, spilled or an
+    // element of a local array.
     void take_stack_slot(const Instruction& insn)
     {
         const MemoryOperand& memory = insn.memory;
@@ -103,9 +103,8 @@ private:
 
     CodeRange block_;
     // Registers that hold an address computed from an address in the block. Registers
-    // in straight_ certainly hold such an address, because there is no jump or return
-    // between the lea that computed the address and the current instruction. Registers
-    // in held_ hold such an address on some path.
+    // in held_ hold it on some path. Registers in straight_ certainly hold it, because
+    // no jump or return is between the lea and the current instruction.
     RegisterSet straight_ = 0, held_ = 0;
     using StackSlot = std::pair<Reg, std::int64_t>; // base and displacement
     std::set<StackSlot> slots_; // slots that may hold an address in the block

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Determines how a function uses an address that it loads with lea and that is in its
-// own text. If the function jumps to the address, the bytes there are code. If the
-// function reads from the address, the bytes there are data.
+// Determines how a function uses an address in its own text that it loads with lea. If
+// the function jumps to the address, the bytes there are code. If it reads from the
+// address, they are data.
 //
-// The known instructions of the function are read in ascending order. The
-// address is tracked from register to register, and through stack slots that the
-// function jumps through. It is not tracked through other memory.
+// The known instructions of the function are read in ascending order. The address is
+// tracked in registers, and in stack slots that the function jumps through, but not in
+// other memory.
 #pragma once
 
 #include "fasttrap/reached_code.hpp"

@@ -3,9 +3,9 @@
 //
 // There are three ways (Displaced::How):
 //
-//   emulate      compute the effect on Registers and TargetMemory; the thread does not stop
-//                again
-//   out_of_line  write a copy into a slot in the target, and let the thread execute it there
+//   emulate      compute the effect on Registers and TargetMemory; the thread does not
+//                stop again
+//   out_of_line  write a copy into a slot in the target, and let the thread execute it
 //   refused      neither is possible; the reason is a sentence for the user
 //
 // The caller has fetched the registers of a thread at a tracepoint, and has set rip
@@ -23,42 +23,26 @@
 //   set the registers; PTRACE_SINGLESTEP, or PTRACE_CONT if plan.run_to_trap; wait;
 //   SlotEnd end = finish_out_of_line(plan, run, regs);        // rip is in the program
 //
-// Trap instructions follow the copy. So a thread may run to the trap instead of being
-// stepped. A repeated string instruction then needs one stop instead of one stop for
-// each iteration. The caller must call finish_out_of_line() at the next stop of any
-// kind, before it delivers a signal, because the program must never see the slot.
-// finish_out_of_line() returns:
+// The caller must call finish_out_of_line() at the next stop of any kind, before it
+// delivers a signal, because the program must never see the slot. finish_out_of_line()
+// returns:
 //
 //   finished     The instruction has run. rip is where the program continues.
-//   unfinished   rip was still at the copy, and is at the original instruction now.
-//                If a signal arrived first or the instruction faulted, the caller
-//                delivers the signal. If a stepped string instruction has iterations
-//                left, the caller prepares and steps again. The other registers are as
-//                the original would have left them, including the progress of a string
-//                instruction.
-//   elsewhere    rip was not in the slot (sigreturn, exec). The registers are unchanged.
+//   unfinished   rip is at the original. The caller delivers the signal, if one
+//                arrived. Otherwise it repeats the step of a string instruction, or
+//                emulates a call, ret or indirect jump whose access has succeeded.
+//   elsewhere    rip was not in the slot (sigreturn, exec). The registers are
+//                unchanged.
 //
-// If a system call in the slot creates a child process, the child also starts in the
-// slot. The caller must apply finish_out_of_line() to the child's registers before the
-// child runs. The siginfo of SIGILL, SIGFPE and SIGTRAP contains the address of the
-// instruction. original_address() converts it from the copy to the original.
-//
-// If an emulated access faults, nothing has changed. plan_after_fault() then returns a
-// copy that makes the same access natively. So stack growth, userfaultfd and the
-// SIGSEGV handler of the program work as usual, at the original rip. There are two kinds
-// of copies:
-//
-//   flow to the next instruction   The copy performs the entire instruction.
-//   call, ret, indirect jump       The copy performs only the access. finish_out_of_line()
-//                                  returns unfinished with rip at the instruction, which
-//                                  the caller emulates once more.
-//
-// If the emulation faults again after the access succeeded, ptrace cannot access this
-// memory, for example a device mapping. Then the caller must remove the tracepoint and
-// let the thread run the original.
-//
-// One difference from the original remains: fnstenv and fxsave store the address of the
-// copy as the x87 instruction pointer.
+// - The caller must also apply finish_out_of_line() to a child process that a system
+//   call in the slot creates, before the child runs.
+// - plan_after_fault() returns a copy that makes the access natively, so that stack
+//   growth, userfaultfd and the program's SIGSEGV handler work as usual.
+// - The siginfo of SIGILL, SIGFPE and SIGTRAP contains the address of the instruction.
+//   original_address() converts it.
+// - If the emulation faults again after the access succeeded, ptrace cannot access this
+//   memory. The caller must remove the tracepoint and let the thread run the original.
+// - fnstenv and fxsave store the address of the copy as the x87 instruction pointer.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -81,7 +65,7 @@ struct MemoryFault {
     std::uint8_t size = 0; // 1, 2, 4 or 8 bytes
     bool write = false;
     // Set if the address comes from rsp or rbp. A non-canonical address then causes
-    // SIGBUS instead of SIGSEGV.
+    // SIGBUS, not SIGSEGV.
     bool stack = false;
     std::uint64_t value = 0; // the value to write
 };
@@ -91,9 +75,8 @@ struct Emulation {
     MemoryFault memory_fault; // valid if the outcome is fault
 };
 
-// A register that holds `value` while the copy runs. For a rip-relative operand,
-// `value` is the rip after the original. For an access_only copy, `value` is the
-// address or the data of the access.
+// A register that holds `value` while the copy runs: the rip after the original, or the
+// address or the data of an access_only copy.
 struct Spare {
     Reg reg = Reg::none;
     std::uint64_t value = 0;

@@ -207,9 +207,8 @@ std::vector<Reach> reach_of(const Window& window)
     }
     Constraint c = constraint_of(window);
     // d0 to d3 are the bytes of the displacement (displacement.hpp). If d2 is
-    // constrained, the ranges are 64 KiB long. If d3 is constrained and d2 is not, they
-    // are 16 MiB long. The constraints on d0 and d1 do not matter here, because each
-    // entire range contains legal addresses.
+    // constrained, the ranges are 64 KiB long. If only d3 is constrained, they are 16
+    // MiB long. Each entire range contains addresses that are legal for d0 and d1.
     int shift = (c.mask & 4) != 0 ? 16 : 24;
     unsigned high = c.mask & 12;
     std::vector<Reach> out;
@@ -244,8 +243,8 @@ std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr e
         std::int64_t to = d + step;
         while (next_legal(next, highest, to) == to)
             to += step;
-        // Each window in the text must reach the range. So the last window determines
-        // the range's lower limit, and the first window determines its upper limit.
+        // Each window in the text must reach the range. The last window determines the
+        // lower limit, and the first window the upper limit.
         Reach reach{std::max(d, -farthest_jump + jump_slack) + length + jump,
                     std::min(to, farthest_jump - jump_slack) + jump};
         if (reach.from < reach.to)

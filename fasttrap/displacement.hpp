@@ -6,19 +6,12 @@
 // If an instruction starts k + 1 bytes after the jump's first byte, byte k of d must be
 // a trap byte (patch.hpp). Some bytes of d have fixed values:
 //
-//   - In a punned jump, the kept bytes. They belong to the following instructions and
-//     stay unchanged.
+//   - In a punned jump, the kept bytes, which belong to the following instructions.
 //   - In a pair or chain, the bytes that are prefixes or opcodes of later jumps, and
 //     the bytes that also belong to the displacement of an earlier jump. The
-//     destinations are chosen in the order of the jumps, so the earlier displacements
-//     are known.
+//     destinations are chosen in the order of the jumps.
 //
-// next_legal() finds legal values byte by byte, beginning with d3, so that a search
-// skips entire ranges without a legal value. If d0 must be a trap byte, the legal
-// addresses are 12 bytes apart on average. If d1 must be a trap byte, the legal
-// addresses form ranges of 256 bytes. If d2 must be a trap byte, they form ranges of 64
-// KiB. d3 determines how far away the area must be. reach_of() returns the possible
-// distances, and the caller maps the area.
+// reach_of() returns the possible distances of an area, and the caller maps the area.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -30,8 +23,8 @@
 namespace dt {
 
 constexpr std::int64_t farthest_jump = std::int64_t(1) << 31;
-// No jump is planned to be longer than farthest_jump minus this margin. The margin is
-// more than the size of a trampoline plus the size of a window.
+// No jump is planned to be longer than farthest_jump minus this margin, which is more
+// than the size of a trampoline plus a window.
 constexpr std::int64_t jump_slack = 4096;
 constexpr unsigned no_byte = 256;
 
@@ -80,12 +73,11 @@ struct Constraint : Rules {
 // bytes in mask.
 std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d);
 
-// Returns the constraint on the trampoline of a window. The trampoline of a punned
-// window may be anywhere within a jump's reach of the stub.
+// Returns the constraint on the trampoline of a window. For a punned window, the
+// trampoline only has to be within a jump's reach of the stub.
 Constraint constraint_of(const Window& window);
 // Returns the constraint on the only stub of a punned window, or on the next stub of a
-// pair or chain. so_far contains the addresses of the trampoline and of the stubs that
-// were already placed.
+// pair or chain. so_far contains the addresses that were already chosen.
 Constraint constraint_of_stub(const Window& window, const Placement& so_far);
 // Returns whether the most significant byte of the k-th jump's displacement is also a
 // prefix or the opcode of a later jump.

@@ -22,7 +22,6 @@ constexpr unsigned max_since_load = 12;
 constexpr std::uint64_t max_table_entries = 65536;
 constexpr std::size_t max_labels = 256;
 
-// Sorts addresses and removes duplicates.
 void put_in_order(std::vector<TargetAddr>& addresses)
 {
     std::sort(addresses.begin(), addresses.end());
@@ -86,7 +85,6 @@ public:
     }
 
 private:
-    // Starts a run of known code if is_code is set and no run has begun yet.
     void enter(TargetAddr here, bool is_code)
     {
         if (is_code && !known_) {
@@ -98,7 +96,6 @@ private:
             gap_ = at_ + text_.size();
     }
 
-    // Ends the run of known code, if there is one.
     void leave_code(TargetAddr here)
     {
         if (known_)
@@ -299,9 +296,8 @@ bool ExtentMap::is_reached(const Dispatch& dispatch) const
 // Completes the known code in three steps:
 //   1. Follows the targets of the tables of known jumps, and finds the doubtful
 //      functions (extents.hpp).
-//   2. Adds the bytes that no known code reaches (take_rest()) in three kinds of
-//      functions: those with a known indirect jump, those whose unknown part contains
-//      the destination of a pointer, and those whose known code ends in a hlt.
+//   2. Adds the unknown bytes (take_rest()) of a function that has a known indirect
+//      jump, a pointer into its unknown part, or known code that ends in a hlt.
 //   3. Removes data.
 void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& named,
                         const KnownCode& known, const ReadModule& read)
@@ -321,8 +317,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     for (const CodeStart& start : known.starts)
         if (start.function && start.code)
             functions.add(start.at);
-    // `open` contains the functions that may contain more code, in bytes that the known
-    // code does not reach. `jumping` contains the functions with a known indirect jump.
+    // `open` contains the functions that may contain more code. `jumping` contains the
+    // functions with a known indirect jump.
     AddressSet open(functions.begin(), functions.end() - functions.begin());
     AddressSet jumping = open;
     std::vector<Tables> tables;
@@ -375,8 +371,7 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
 }
 
 // Removes branch targets inside known instructions, unless a symbol, known code or a
-// restartable sequence refers to them. The sweep found the removed targets by chance,
-// when it decoded data as code.
+// restartable sequence refers to them. The sweep found them by chance in data.
 void ExtentMap::forget_chance_targets(const KnownCode& known)
 {
     AddressSet inside = code_.bytes;
@@ -396,9 +391,9 @@ void ExtentMap::forget_chance_targets(const KnownCode& known)
     targets_.subtract(inside);
 }
 
-// Returns whether the first unknown byte of the function follows a hlt. Such a hlt
-// comes from inline assembly. The compiler does not know that the hlt ends the flow of
-// control, and puts code after it.
+// Returns whether the first unknown byte of the function follows a hlt. The compiler
+// does not know that the hlt of inline assembly ends the flow of control, and puts code
+// after it.
 bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) const
 {
     const TargetAddr rest = code_.bytes.next_missing(function.begin, function.end);
@@ -411,7 +406,7 @@ bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) cons
 
 // Adds all remaining instructions of the function to the known code, unless some of the
 // remaining bytes may be data. Signs of data are bytes that do not decode, branches
-// that do not lead to instructions, and reads or writes of the bytes by known code.
+// that do not lead to instructions, and accesses to the bytes by known code.
 void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
 {
     std::vector<TargetAddr> starts, branches;
@@ -421,8 +416,8 @@ void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
         bool named = ReachedCode::any_in(code_.named, {at, end});
         if (code_.is_loaded({at, end}) || (named && !jumps))
             return;
-        // If known code computes an address in these bytes, an indirect jump may lead to
-        // that address.
+        // An indirect jump may lead to an address in these bytes that known code
+        // computes.
         AddressUse use = named ? use_of_addresses(x86_64, {at, end}, function, code_,
                                                   instructions_, text)
                                : AddressUse::unknown;
@@ -436,8 +431,8 @@ void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
             bool is_zeros = insn && insn->opcode_map == 0 && insn->opcode == 0;
             if (seen.length == 0 || at + seen.length > end || !insn || is_zeros)
                 return;
-            // The last instruction of a function may call a function that never
-            // returns, such as __stack_chk_fail().
+            // The last instruction may call a function that never returns, such as
+            // __stack_chk_fail().
             const bool is_last_call = insn->flow == ControlFlow::call &&
                                       seen.is(Glance::branch) &&
                                       at + seen.length == function.end;
@@ -549,8 +544,8 @@ Extent ExtentMap::extent(TargetAddr at) const
                 std::min(end, entry ? at + entry_bytes : instructions_.next(at + 1))};
     }
     TargetAddr first = targets_.last(at);
-    // The last branch target may be in the middle of an instruction, for example after
-    // its lock prefix. An extent cannot begin there.
+    // The last branch target may be inside an instruction, for example after its lock
+    // prefix. An extent cannot begin there.
     if (!instructions_.has(first))
         first = at;
     if (at - first > furthest_back)

@@ -6,48 +6,37 @@
 //   symbols, unwind tables, landing pads, words of data   ─┘    of any site
 //
 // A jump at a site replaces several instructions, so no branch may lead to any of them
-// except the first. A branch can be anywhere in the module: foo.cold jumps back into
-// foo, and assembly jumps into a neighbouring function. So sweep() reads the text of
-// the module once and decodes only the format of the instructions (Arch::glance). The
-// result has one bit for each byte, which is set if the byte is a target. These are
-// targets:
+// except the first. sweep() reads the text of the module once and marks each byte that
+// is a target:
 //
 //   - the target of a direct jump, branch or call in any function
-//   - a symbol of any type, the start of a range of .eh_frame, an exception landing
-//     pad
+//   - a symbol of any type, the start of a range of .eh_frame, an exception landing pad
 //   - an endbr64
-//   - an address of text in an instruction or in an aligned word of data: a pointer to a
-//     function, a label of a computed goto, an entry of a switch table of addresses
-//   - entries of switch tables of 32-bit offsets, relative to the table or to a label
-//     whose address the function contains
-//   - the first instruction after a jmp, ret or other instruction that never falls
-//     through, or after the padding that follows it. So the code between two targets
-//     runs straight through, and only its end may be padding.
+//   - an address of text in an instruction or in an aligned word of data
+//   - an entry of a switch table of 32-bit offsets
+//   - the first instruction after one that never falls through, or after the padding
+//     that follows it
 //
-// A target that is found by mistake only makes extents shorter. A number may look like
-// an address by chance, so a word of data or an entry of a table is a target only if an
-// instruction starts at that address.
+// A word of data or an entry of a table is a target only if an instruction starts
+// there. A target that is found by mistake only makes extents shorter.
 //
-// If an indirect jump uses a table that is not found in this way, its function is
-// doubtful. This means that each of its instructions may be a target, except the
-// instructions in the first 16 bytes, which run before the code that computes the
-// jump's destination. In a doubtful function, only the entry has an extent of several
-// instructions. Any other site has an extent of one instruction.
+// A function is doubtful if an indirect jump in it uses an unknown table. Each of its
+// instructions may then be a target, except in the first 16 bytes. Only the entry of a
+// doubtful function has an extent of several instructions.
 //
 // Only bytes that are known to be code may be moved or patched (reached_code.hpp).
 // These are known code:
 //
 //   - Instructions that the flow of control reaches from a function's start, a landing
 //     pad, a branch of other code or an entry of a table.
-//   - Padding after an instruction that never falls through, if all bytes up to the
-//     next known code are padding.
+//   - Padding between an instruction that never falls through and the next known code.
 //   - The remaining instructions of a function that jumps through registers or memory,
-//     and the instructions after a hlt. In both cases the function must have a size or
-//     an FDE. All of its bytes must decode, its branches must lead to instructions, and
-//     no known code may load from it.
+//     and the instructions after a hlt. The function must have a size or an FDE. All of
+//     its bytes must decode, its branches must lead to instructions, and no known code
+//     may load from it.
 //
-// An extent ends where the known code ends. A probe at a site where is_code() returns
-// false is refused, unless the probe is static.
+// A probe at a site where is_code() returns false is refused, unless the probe is
+// static.
 #pragma once
 
 #include "fasttrap/function.hpp"
@@ -102,9 +91,9 @@ struct Sweep {
 };
 
 // Sweeps `text`, which is at address `at`, and adds the results to `into`. `starts`
-// contains the code starts in `text`, in ascending order. The first code start is at the
-// beginning of `text`. Several threads may sweep parts of one module, each with its own
-// `into`. Each part must begin at the start of a function.
+// contains the code starts in `text`, in ascending order. The first one is the start of
+// a function, at the beginning of `text`. Several threads may sweep parts of one
+// module, each with its own `into`.
 void sweep(const Arch& arch, std::span<const std::byte> text, TargetAddr at,
            std::span<const CodeStart> starts, Sweep& into);
 
@@ -113,11 +102,10 @@ struct Extent {
     auto operator<=>(const Extent&) const = default;
 };
 
-// Facts about a module that its text does not contain. `starts` are branch
-// targets. `words` are the words of data that point into the text, in any order.
-// `functions` are the functions that have a size or an FDE. If `absolute` is set,
-// constants in instructions may be addresses, because the program is not position
-// independent.
+// Facts about a module that its text does not contain. `starts` are branch targets.
+// `words` are the words of data that point into the text, in any order. `functions`
+// have a size or an FDE. If `absolute` is set, constants in instructions may be
+// addresses.
 struct KnownCode {
     std::vector<CodeStart> starts;
     std::vector<TargetAddr> words;
@@ -128,23 +116,22 @@ struct KnownCode {
 
 class ExtentMap {
 public:
-    // `read` reads text and tables. Its addresses are relative to the same base as the
-    // addresses in `swept`. It is not called after the constructor has returned.
+    // `read` reads text and tables. Its addresses are relative to the same base as
+    // those in `swept`. It is not called after the constructor has returned.
     ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read);
     // Returns the extent of a site at an instruction. Takes constant time.
     Extent extent(TargetAddr at) const;
     // Returns the lengths of consecutive blocks of known code. The first begins at `at`.
     FurtherBlocks blocks_from(TargetAddr at) const;
     // Returns the end of the function's last branch to its own first instruction, or 0
-    // if there is no such branch.
+    // without such a branch.
     TargetAddr loop_end(TargetAddr function) const;
     // Returns whether a known instruction starts at `at`. A breakpoint may be written
     // only at such an address.
     bool is_code(TargetAddr at) const { return instructions_.has(at); }
     // Returns whether `at` is in a restartable sequence, or is the last instruction
     // before one. A stop in a sequence restarts it, so a probe would make it run
-    // forever. A thread that steps over the last instruction before a sequence stops
-    // inside the sequence.
+    // forever.
     bool is_restartable(TargetAddr at) const;
     // Returns the functions with an indirect jump whose table was not found.
     std::span<const CodeRange> doubtful() const { return doubtful_; }

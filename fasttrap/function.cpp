@@ -31,8 +31,7 @@ public:
     }
 
     // Sweeps again if a table is inside the text, because the previous sweep decoded it
-    // as code. Each sweep may find another such table, and keeps the tables that were
-    // found before.
+    // as code.
     FunctionSites run()
     {
         sweep();
@@ -161,13 +160,11 @@ private:
     }
 
     // Reads the entries of a table. Returns true if it is a jump table, and also if it
-    // is an array of functions for a tail call. An array of functions gets no targets.
+    // is an array of functions for a tail call, which gets no targets.
     //
-    // Entries may lead to a cold part outside the function. If the code has a bound
-    // check, one entry that leads into the function is enough to accept the table.
-    // Otherwise the table ends at several consecutive entries that lead out of the
-    // function. Then at least half of its entries, and at least two of them, must lead
-    // into the function.
+    // Entries may lead to a cold part outside the function. With a bound check, one
+    // entry that leads into the function is enough. Otherwise at least half of the
+    // entries, and at least two, must lead into the function.
     bool read_table(const IndirectJump& jump, JumpTable& table) const
     {
         bool bounded = jump.n_entries != 0;
@@ -197,8 +194,8 @@ private:
         return bounded || (n_inside >= 2 && n_inside * 2 >= table.n_entries);
     }
 
-    // Returns whether the first entry is an address. Returns false if the entry is 0,
-    // because the dynamic linker will replace the 0 with an unknown value.
+    // Returns whether the first entry is an address. The dynamic linker replaces 0 with
+    // an unknown value.
     bool is_function_array(const IndirectJump& jump) const
     {
         TargetAddr first;

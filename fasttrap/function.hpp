@@ -4,23 +4,19 @@
 // analyze_function() decodes the text from the first byte to the last. Then it
 // classifies each indirect jump:
 //
-//   jump table   The code checks a bound, forms the address of a table and jumps
-//                through an entry. The targets are inside the function, so this is not
-//                a return. A table between instructions is data in the text, and is
-//                excluded from the instructions.
-//   tail call    Any other indirect jump whose destination is not loaded from an
-//                indexed table: jmp *%rax, jmp *8(%rax), jmp *got(%rip).
-//   unresolved   The destination is loaded from an indexed table that could not be
-//                read (computed goto).
+//   jump table   The code checks a bound and jumps through an entry of a table. This is
+//                not a return. A table in the text is excluded from the instructions.
+//   tail call    The destination is not loaded from an indexed table: jmp *%rax,
+//                jmp *8(%rax), jmp *got(%rip).
+//   unresolved   The destination is loaded from an indexed table that could not be read
+//                (computed goto).
 //
-// The kinds tail call and unresolved are guesses. For example, a computed goto without
-// an index looks like a tail call. So a return probe has a site at each jump of these
-// two kinds. The destination is known immediately before the jump runs. The probe fires
-// if the destination is outside the function, or is the function's entry.
+// The kinds tail call and unresolved are guesses, so a return probe has a site at each
+// such jump. The probe fires if the destination is outside the function, or is the
+// function's entry.
 //
-// An entry probe needs only the function's first instruction. An endbr64 needs no
-// special case there. Linux does not enable indirect branch tracking in programs, so a
-// breakpoint may replace the endbr64.
+// A breakpoint may replace an endbr64, because Linux does not enable indirect branch
+// tracking in programs.
 #pragma once
 
 #include "base/result.hpp"
@@ -34,9 +30,8 @@
 
 namespace dt {
 
-// Reads bytes of the module that contains the function, for example jump tables in
-// .rodata. Addresses are relative to the same base as the function's address. Returns
-// false if a byte is not mapped.
+// Reads bytes of the module that contains the function. Addresses are relative to the
+// same base as the function's address. Returns false if a byte is not mapped.
 using ReadModule = std::function<bool(TargetAddr from, std::span<std::byte> into)>;
 
 struct ReturnSite {
@@ -75,9 +70,8 @@ struct FunctionSites {
 };
 
 // Finds the sites of a function. Returns Code::invalid if the function is empty or
-// longer than 4 MiB. Bytes that do not decode are not an error. Their offsets are in
-// `undecodable`. The time is bounded by the size of the text. At most 4096 entries of a
-// table are read.
+// longer than 4 MiB. Bytes that do not decode are not an error. The time is bounded by
+// the size of the text. At most 4096 entries of a table are read.
 Result<FunctionSites> analyze_function(const Arch& arch,
                                        std::span<const std::byte> text, TargetAddr at,
                                        const ReadModule& read = {});

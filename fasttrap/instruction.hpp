@@ -3,10 +3,9 @@
 //
 //   bytes ──▶ Arch::decode(), which uses capstone ──▶ Instruction ──▶ everything else
 //
-// Emulation, displacement, function analysis and relocation use only the model, never
-// the disassembler. `flow`, `target` and `memory` mean the same for all machines. The
-// number `operation` has a meaning only for the Arch that decoded the instruction. The
-// number is 0 for an instruction that is not modelled, which can only run as a copy.
+// `flow`, `target` and `memory` mean the same for all machines. The number `operation`
+// has a meaning only for the Arch that decoded the instruction. The number is 0 for an
+// instruction that is not modelled, which can only run as a copy.
 //
 // Invariants
 //   - length is 1..15, and bytes[0..length) is the instruction as it is in the
@@ -93,8 +92,8 @@ struct Instruction {
     std::uint8_t prefixes = 0;  // set of Prefix
     Encoding encoding = Encoding::legacy;
     // The opcode map. In the legacy encoding, map 0 contains the opcodes of one byte.
-    // Maps 1, 2 and 3 contain the opcodes after 0f, 0f 38 and 0f 3a. In the other
-    // encodings, this is the map number in the VEX, EVEX or XOP prefix.
+    // Maps 1, 2 and 3 contain the opcodes after 0f, 0f 38 and 0f 3a. Otherwise, this is
+    // the map number in the VEX, EVEX or XOP prefix.
     std::uint8_t opcode_map = 0;
     std::uint8_t opcode = 0;
     std::uint8_t opcode_at = 0; // offset of the opcode byte in `bytes`

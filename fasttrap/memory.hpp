@@ -3,11 +3,10 @@
 //
 // read() and write() transfer all bytes, or return false and transfer none. They never
 // fault. An emulated instruction writes at most once, after all other steps that can
-// fail. So the target is unchanged if write() returns false.
+// fail.
 //
-// Other threads of the target may be running. An implementation should make an aligned
-// access of 2, 4 or 8 bytes in one piece, like the instruction itself.
-// process_vm_readv() and /proc/PID/mem do so.
+// Other threads of the target may be running. An aligned access of 2, 4 or 8 bytes
+// should be made in one piece, as process_vm_readv() and /proc/PID/mem do.
 #pragma once
 
 #include "base/target_addr.hpp"

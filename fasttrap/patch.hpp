@@ -3,11 +3,9 @@
 //
 //   PatchSite ─plan_windows()─▶ Window ─TrampolineSpace─▶ Placement ─PatchBuilder─▶ Patch
 //
-// A window is a run of complete instructions that a patch replaces. At least one of them
-// is a site. Usually the window has five bytes or more, and one `jmp rel32` replaces it.
-// The trampoline contains a relocated copy of each instruction, in order. A head and a
-// tail precede the copy of a site. At the end, the trampoline jumps back to the end of
-// the window.
+// Usually one `jmp rel32` replaces a window of five bytes or more. The trampoline
+// contains a relocated copy of each instruction, in order. A head and a tail precede
+// the copy of a site. At the end, the trampoline jumps back to the end of the window.
 //
 //   at:  push %rbp          jmp T          T:  head(site 7) tail
 //        mov %rsp,%rbp   ──▶                   push %rbp; mov %rsp,%rbp; sub $16,%rsp
@@ -20,55 +18,48 @@
 //                 to the runtime
 //   extent        the bytes around a site that may be moved
 //   block         the code from one branch target to the next
-//   window        the instructions that a patch replaces
+//   window        the instructions that a patch replaces; at least one is a site
 //   trampoline    the code that runs instead of the window
 //   head, tail    the code before the copy of a site: the head calls the runtime, which
-//                 fires the probe and returns to the tail; the tail restores the registers
-//   stub          a jump of five bytes into the trampoline. It is the destination of a
-//                 jump whose displacement is partly fixed
+//                 fires the probe and returns to the tail; the tail restores the
+//                 registers
+//   stub          a jump of five bytes into the trampoline; the destination of a jump
+//                 whose displacement is partly fixed
 //   own bytes     the bytes that the first jump shares with no other code
 //   kept bytes    the bytes after a punned window that are also the last bytes of the
 //                 jump's displacement
 //   gap           padding between two blocks of a pair or chain
 //   reach         the addresses that a jump can reach, relative to the jump's end
-//   plain window  a window of five bytes or more with one jump; other windows are short
-//   pair, chain, punned jump
-//                 the forms of short windows, for sites with fewer than five bytes before
-//                 the next branch target
+//   plain window  a window of five bytes or more with one jump
+//   short window  any other window, for a site with fewer than five bytes before the
+//                 next branch target; it is a pair, a chain or a punned jump
 //
 // Forms of short windows
 //
-//   pair    The first jump has 1 to 4 own bytes. The rest of it overlaps a second jump, at
-//           the start of the next block. Both jumps belong to one Window and one Patch, so
-//           they are written and removed together. The second jump leads to a stub.
+//   pair    The first jump has 1 to 4 own bytes. The rest of it overlaps a second jump,
+//           at the start of the next block. The second jump leads to a stub.
 //
 //           at:    ret              e9          jmp T
 //           at+1:  mov %rax,%rdi    e9 ...      jmp S     S: jmp T+9, where the mov's copy is
 //
 //   chain   Like a pair, but with three to eight jumps, each of which overlaps the next
-//           one. It is used if several short blocks follow each other. gcc -Os places
-//           short functions like this.
+//           one.
 //
-//   punned  The last bytes of the jump's displacement belong to the instructions after
-//           the window and do not change. They are the kept bytes. So the jump can
-//           reach only a few addresses. A stub is placed at one of them, and the
+//   punned  The last bytes of the jump's displacement are the kept bytes, so the jump
+//           can reach only a few addresses. A stub is placed at one of them, and the
 //           trampoline may be anywhere. No other patch and no breakpoint may change the
 //           kept bytes. `original` and `text` of the patch contain them, with equal
 //           values.
 //
-// Some of these jumps would lead to addresses outside user space. In that case
-// redundant prefixes are put before the jump, so that a different byte becomes the most
-// significant byte of the displacement. If the first jump of a pair has four own bytes,
-// it also gets a prefix, if that is possible. Without this prefix, the most significant
-// byte of its displacement would be the opcode of the second jump. The trampoline would
-// then have to be about 380 MB below the window.
+// The jumps of a short window are written and removed together. Redundant prefixes
+// before a jump change which byte becomes the most significant byte of its
+// displacement. They keep the destination inside user space and near the window.
 //
 // Invariants
 //   - While the jump exists, a trap byte (int3, or an opcode that is undefined or
 //     privileged in 64-bit mode) is at the start of each instruction that the jump
-//     overwrites, except the first. The displacement of the jump is chosen to contain
-//     these trap bytes, which limits the possible addresses of the trampoline. If the
-//     program jumps to such an instruction, the thread traps and continues in the copy.
+//     overwrites, except the first. If the program jumps to such an instruction, the
+//     thread traps and continues in the copy.
 //   - No known branch target is inside a window, except the starts of the blocks of a
 //     pair or chain.
 //   - A copy never pushes an address inside the trampoline. A moved call pushes the
@@ -95,11 +86,9 @@ namespace dt {
 
 // The place of a probe, and the bytes around it that may be moved.
 //
-// [first, end) is the extent. It contains no branch target except `first`. An
-// instruction starts at `first`.
-//
-// [end, beyond) is the next block, which a pair may move. beyond is 0 if that block is
-// unknown. `further` contains the blocks after it, which a chain may move.
+// [first, end) is the extent. [end, beyond) is the next block, which a pair may move.
+// beyond is 0 if that block is unknown. `further` contains the blocks after it, for a
+// chain.
 //
 // The first n_steady bytes after `end` do not change while a patch of this site exists.
 // They may become kept bytes.
@@ -110,17 +99,16 @@ struct PatchSite {
     TargetAddr beyond;
     std::uint8_t n_steady = 4;
     FurtherBlocks further{};
-    // The end of the last branch in the function that leads back to the function's
-    // entry. It is 0 if there is no such branch, or if such branches should fire the
-    // probe. If the window contains all of these branches, their copies skip the site's
-    // head, so the probe does not fire.
+    // The end of the function's last branch to its own entry, or 0. If the window
+    // contains all such branches, their copies skip the site's head, so the probe does
+    // not fire. 0 also means that they fire the probe.
     TargetAddr loop_end;
     // Bit k is set if a window with Window::way == k must not be tried again, because
-    // the TrampolineSpace did not find space for it.
+    // no space was found for it.
     std::uint32_t avoid = 0;
 
-    // Shortens the blocks after `end` so that none of them extends beyond `to`, which is
-    // at or after `end`.
+    // Shortens the blocks after `end` so that none of them extends beyond `to`, which
+    // is at or after `end`.
     void limit_behind(TargetAddr to);
 };
 
@@ -138,9 +126,9 @@ enum class PatchForm : std::uint8_t {
 };
 std::string_view text_of(PatchForm form);
 
-// An instruction of a window. If an endbr64 and the instruction after it are both
-// sites, two heads precede the copy of the second instruction. The site at the endbr64
-// is then a WindowInsn whose insn has length 0.
+// An instruction of a window. If an endbr64 and the next instruction are both sites,
+// two heads precede the copy of the next instruction. The site at the endbr64 is then a
+// WindowInsn whose insn has length 0.
 struct WindowInsn {
     Instruction insn;
     std::optional<std::uint32_t> site; // set if the instruction is a site
@@ -181,7 +169,7 @@ struct Window {
     TargetAddr origin() const { return at() + n_prefix + arch->jump_bytes; }
     std::size_t n_jumps() const { return 1 + chained.size(); }
     // block() returns the address of the block that the k-th jump replaces. jump()
-    // returns the address of the jump's opcode, which is after its prefixes.
+    // returns the address of the jump's opcode, after its prefixes.
     TargetAddr block(std::size_t k) const
     {
         return k == 0 ? at() : insns[chained[k - 1].insn].insn.at;
@@ -211,15 +199,13 @@ using ReadText =
     std::function<std::span<const std::byte>(TargetAddr at, std::size_t n)>;
 
 // Plans windows for sites, which must be in ascending order of addresses. Each site
-// ends up in a window or in `refused`. Sites with the same address share one head, so
-// the caller must give them the same number (PatchSite::site).
+// ends up in a window or in `refused`. Sites with the same address must have the same
+// number (PatchSite::site).
 //
-// A window extends forward from its site over complete instructions. If it ends with a
-// ret or jump, it may also include the padding after it (nops, int3), up to
-// PatchSite::end. A caller that permits this sets PatchSite::end to the start of the
-// next function. If the window is still too short, it also extends to instructions
-// before the site. If this is not enough either, it becomes a pair, a chain or a punned
-// jump.
+// A window extends forward from its site over complete instructions. After a ret or
+// jump, it may include padding up to PatchSite::end. If it is still too short, it also
+// extends to instructions before the site. Otherwise it becomes a pair, a chain or a
+// punned jump.
 WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
                         const ReadText& read);
 
@@ -257,9 +243,9 @@ constexpr std::size_t stub_bytes = 5;
 // Allocates addresses for trampolines and stubs near text, under the constraints of
 // each window.
 //
-// An area is memory of the target that the caller mapped, or will map, for trampolines
-// or stubs. The first 16 bytes of an area for trampolines are reserved for the address
-// of dt_rt_enter. The jumps of the heads read this address.
+// An area is memory of the target that the caller mapped, or will map. In an area for
+// trampolines, the first 16 bytes are reserved for the address of dt_rt_enter. The
+// heads read this address.
 class TrampolineSpace {
 public:
     TrampolineSpace();
@@ -270,9 +256,9 @@ public:
     // Adds an area. start and bytes are multiples of the page size. Areas do not
     // overlap. An area of at most four pages is used only for stubs of punned windows.
     void add_area(TargetAddr start, std::uint64_t bytes);
-    // Allocates n_bytes for a trampoline, and the window's stubs. Chooses addresses at
-    // which the displacements of the jumps contain the trap bytes that the window
-    // needs. Returns nothing if no area has space at such addresses.
+    // Allocates n_bytes for a trampoline, and the window's stubs, at addresses that
+    // give the displacements the necessary trap bytes. Returns nothing if no area has
+    // space at such addresses.
     std::optional<Placement> take(const Window& window, std::size_t n_bytes);
     void give_back(const Placement& place, std::size_t n_bytes);
     // Frees any part of an allocation, for example the bytes that build_patch() did not
@@ -305,31 +291,23 @@ struct Reach {
     std::int64_t from, to; // half-open: [from, to)
 };
 // Returns the ranges that may contain the window's trampoline, relative to
-// window.origin(), nearest first. The caller maps an area in one of them. There are
-// several ranges if one of the two most significant bytes of the first jump's
-// displacement is constrained. For a punned window, returns one range, in which the
-// stub must start. This range may be a single byte.
+// window.origin(), nearest first. The caller maps an area in one of them. For a punned
+// window, returns one range, in which the stub must start. That range may be a single
+// byte.
 std::vector<Reach> reach_of(const Window& window);
 // Returns the reach of the k-th jump of a pair or chain if the most significant byte of
 // its displacement is also a prefix or the opcode of a later jump. Otherwise returns
 // nothing.
 std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
 // Returns the ranges of 16 MiB that the k-th jump (k > 0) of a pair or chain can reach,
-// nearest first. The reach is restricted if the most significant byte of the jump's
-// displacement is also a prefix or the opcode of a later jump, or must be a trap byte.
-// If the reach is not restricted, returns an empty vector.
+// nearest first. Returns an empty vector if the most significant byte of the
+// displacement is not restricted.
 std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
 // Returns ranges of addresses relative to begin, nearest first. A jump from any window
 // in [begin, end) to such an address has a trap byte as the most significant byte of
-// its displacement. So one area at such an address is enough for all these windows.
-// Some windows also need a trap byte as the second most significant byte. For them too,
-// an area of 4 MiB is enough. A page of the area uses no memory until it is written to.
-//
-// Displacements with the same most significant byte span 16 MiB. At most two
-// consecutive byte values are trap bytes, so a range spans at most 32 MiB, minus the
-// length of the text. If no range remains, returns an empty vector, and the caller must
-// divide the text.
+// its displacement. An area of 4 MiB there is enough for all these windows. If no range
+// remains, returns an empty vector, and the caller must divide the text.
 std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end);
 
 // Returns a mask in which bit k is set if byte k of the first jump's displacement must
@@ -393,8 +371,8 @@ Result<Patch> build_patch(const Window& window, const Placement& place,
                           TargetAddr area);
 
 // Describes where a thread has stopped in patched text or in a trampoline, and how to
-// move the thread back to the original text. After an int3 the pc is one byte too high,
-// so the caller subtracts 1 before it calls place_of().
+// move the thread back to the original text. After an int3, the caller subtracts 1 from
+// the pc before it calls place_of().
 //
 // The thread can always be moved back immediately:
 //
@@ -402,10 +380,8 @@ Result<Patch> build_patch(const Window& window, const Placement& place,
 //   2. Add rsp_add to rsp.
 //   3. Set rip to `on`, an address in the original text.
 //
-// The thread then has exactly the state that it has before or after one of the
-// program's own instructions. If the thread was in the head, the probe has not fired.
-// In this case `on` is the probed instruction, so the probe fires if the jump is still
-// in place.
+// If the thread was in the head, the probe has not fired, and `on` is the probed
+// instruction.
 struct PatchPlace {
     enum Kind : std::uint8_t {
         window, // at an instruction of the window; moved[index] describes its copy

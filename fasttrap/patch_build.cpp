@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Builds the bytes of the jumps and the trampoline from a window and a placement, and
-// converts a pc in them to the corresponding address of the program.
+// Builds the bytes of the jumps and of the trampoline. Also converts a pc in these
+// bytes to the corresponding address of the program.
 #include "fasttrap/patch.hpp"
 
 #include <algorithm>
@@ -12,10 +12,8 @@ namespace dt {
 
 namespace {
 
-// Returns whether the trampoline must end with a jump to the window's end, because the
-// program can continue there after the window's last instruction. The program can
-// continue after a ud2 or hlt if its signal handler skips the instruction. A moved call
-// needs no such jump, because it returns to the original text.
+// Returns whether the trampoline must end with a jump to the window's end. A signal
+// handler may skip a ud2 or hlt, so these instructions need the jump too.
 bool falls_through(const Arch& arch, const Window& window)
 {
     const Instruction& last = window.insns.back().insn;
@@ -29,8 +27,7 @@ bool is_within_2_gib(TargetAddr from, TargetAddr to)
            d <= std::numeric_limits<std::int32_t>::max();
 }
 
-// Returns the size of the i-th copy in bytes. The last copy ends at the jump to the
-// window's end, or at the end of the trampoline if there is no such jump.
+// Returns the size of the i-th copy in bytes.
 std::size_t relocated_bytes(const Arch& arch, const Patch& patch, std::size_t i)
 {
     if (i + 1 < patch.moved.size())
@@ -163,10 +160,10 @@ void PatchBuilder::put_original(const Window& window)
     append(window.kept, window.n_kept);
 }
 
-// A branch back to a site skips the site's head and tail if the branch ends at or
-// before the site's loop_end. For such a branch, returns the address in the trampoline
-// at which the branch continues. Otherwise returns nothing. If two heads precede one
-// instruction, the branch skips the first head and executes the second.
+// If `branch` leads back to a site and ends at or before loop_end, returns its new
+// destination in the trampoline. Such a branch skips the site's head and tail. If two
+// heads precede the instruction, the branch skips only the first head. Returns nothing
+// for any other branch.
 std::optional<TargetAddr> PatchBuilder::past_head(const Window& window,
                                                   const Instruction& branch) const
 {
@@ -224,10 +221,9 @@ void PatchBuilder::put_jump_over(const Window& window, std::size_t offset,
               text_.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-// Writes the k-th jump with its prefixes. Its displacement may end in bytes of later
-// jumps, or in the unchanged bytes after a punned window (Window::kept). So the later
-// jumps must be written first. Returns Code::invalid if the jump would change any of
-// these bytes.
+// Writes the k-th jump with its prefixes. Later jumps must be written first, because
+// the displacement may end in their bytes. Returns Code::invalid if the jump would
+// change these bytes or the kept bytes (Window::kept).
 Result<Ok> PatchBuilder::put_jump_of(const Window& window, std::size_t k, TargetAddr to)
 {
     std::size_t begin = window.block(k) - window.at();
@@ -302,8 +298,6 @@ Result<Patch> PatchBuilder::build(const Window& window, const Placement& place,
             place.stubs[i] - i * stub_bytes; // so that stub_code_.here() is stubs[i]
         arch.put_jump(moved_[insn].head, stub_code_);
     }
-    // Write the last jump first, because each displacement may end in bytes of later
-    // jumps.
     for (std::size_t k = window.n_jumps(); k-- > 0;) {
         TargetAddr to = k > 0    ? place.stubs[k - 1]
                         : punned ? place.stubs[0]

@@ -13,7 +13,7 @@ constexpr std::uint8_t most_prefixes = 2;
 constexpr std::uint64_t lowest_address = 1 << 16;
 constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
 
-// Returns the ends of the site's block and of the blocks after it that may be moved, in
+// Returns the ends of the site's block and of the later blocks that may be moved, in
 // ascending order.
 std::vector<TargetAddr> block_ends(const PatchSite& site)
 {
@@ -104,10 +104,9 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
         auto limit = std::upper_bound(ends.begin(), ends.end(), chain.end);
         if (limit == ends.end())
             return std::nullopt;
-        // If this block has four bytes, the displacement of its jump ends in the first
-        // byte of the next block. Leave space for a prefix there. Without a prefix, the
-        // most significant byte of the displacement would be the opcode of the next
-        // jump.
+        // If this block has four bytes, leave space for a prefix in the next block.
+        // Otherwise the opcode of the next jump would be the most significant byte of
+        // this jump's displacement.
         bool for_prefix = chain.end - chain.starts.back() + 1 == x86_64.jump_bytes;
         run.forward(chain.end, *limit, {}, for_prefix ? 1 : 0);
         if (run.insns.empty())

@@ -6,8 +6,7 @@
 //   at+3:  ret             ...                          of xor and mov
 //   at+4:  mov %rdi,%rax   e9 ...    jmp S2
 //
-// T is the trampoline. A chain has one jump for each block. Every block except the last
-// is shorter than a jump, so its jump overlaps the next jump.
+// T is the trampoline.
 #pragma once
 
 #include "fasttrap/patch_run.hpp"
@@ -20,8 +19,8 @@ struct Chain {
     TargetAddr end;
     TargetAddr limit; // the last block may extend up to here
 
-    // Adds the instructions and sites of a window to the chain. Returns false if that
-    // is not possible. The chain may then be partly changed and must not be used.
+    // Adds the instructions and sites of a window to the chain. If the function returns
+    // false, the chain may be partly changed and must not be used.
     bool absorb(const Window& window);
     // Returns the chain as a window without prefixes. Returns nothing if the text
     // cannot be read, or if a block does not begin with an instruction.
@@ -29,33 +28,28 @@ struct Chain {
 };
 
 // Creates a chain. `first` contains the instructions of the first block. `end` is the
-// end of this block, including its padding. Returns nothing if a chain is not possible,
-// for example because no later block has enough bytes for a jump.
+// end of this block, including its padding. Returns nothing if a chain is not possible.
 std::optional<Chain> chain_from(Run& run, const PatchSite& site,
                                 std::vector<WindowInsn> first, TargetAddr end);
 
-// Returns whether n prefixes may precede the jump that replaces the block at `at`. They
-// may not if an instruction begins at one of the n bytes after `at`. These bytes would
-// be prefixes or the opcode of the jump, so a branch to that instruction would not
-// trap.
+// Returns whether n prefixes may precede the jump that replaces the block at `at`.
+// Returns false if an instruction begins at one of the n bytes after `at`. A branch to
+// this instruction would then not trap.
 bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 
-// Returns whether all jumps can lead to user space. For the first jump, one possible
-// displacement that leads to user space is enough. A later jump is checked only if the
-// most significant byte of its displacement is a prefix or the opcode of a jump after
-// it. All possible displacements of such a jump must lead to user space.
+// Returns whether all jumps can lead to user space.
 bool is_reachable(const Window& window);
 
-// Says which jumps of a chain lead far away. A jump leads far away if the most
-// significant byte of its displacement is also a prefix or the opcode of a later jump.
-// This byte then has a fixed value, so the jump can reach only one range of 16 MiB.
+// Says which jumps of a chain lead far away. Such a jump can reach only one range of 16
+// MiB, because the most significant byte of its displacement is also part of a later
+// jump.
 enum class ChainReach : std::uint8_t {
     open, // no jump leads far away
     far,  // the first jump leads far away, and no other jump does
     any,  // any jump may lead far away; the stub of such a jump needs a separate area
 };
-// Chooses prefixes for the window's jumps so that the jumps have this reach and
-// is_reachable() returns true. Returns false if that is not possible.
+// Chooses prefixes with which the jumps have this reach and is_reachable() returns
+// true. Returns false if that is not possible.
 bool choose_prefixes(Window& window, ChainReach reach);
 
 } // namespace dt

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Plans the windows for a list of sites.
-//
-// Sites are processed in ascending order, which is also the order of the windows. A
-// site may be inside the last planned window. Otherwise it gets a new window. If the
-// new window extends backwards into the last one, the two become one window.
+// Plans the windows for a list of sites, in ascending order. A site may be inside the
+// last planned window. Otherwise the site gets a new window. A new window that overlaps
+// the last window is merged with it.
 #include "fasttrap/patch_run.hpp"
 #include "fasttrap/patch_short.hpp"
 
@@ -32,8 +30,8 @@ public:
             left_.emplace_back(&site, reason);
     }
 
-    // Makes short windows for the sites that have no plain window. Refuses the sites
-    // for which this fails. Returns the plan.
+    // Makes short windows for the sites that have no plain window. Refuses the other
+    // sites. Returns the plan.
     WindowPlan take()
     {
         ShortWindows others(arch_, read_, sites_, std::move(plan_.windows));
@@ -80,8 +78,7 @@ private:
     }
 
     // Extends run_ to the end of the last branch that leads back to the site. Returns
-    // false if there is no such branch, if the loop is too long, or if part of it must
-    // not move.
+    // false if there is no such branch, or if the loop is too long or must not move.
     bool reach_loop_end(const PatchSite& site, TargetAddr head)
     {
         if (site.loop_end <= head || site.loop_end > site.end)
@@ -113,8 +110,8 @@ private:
     }
 
     // Removes the window that was just added if one of its branches leads into the
-    // window itself. Extents exclude such branches, but the caller may not know every
-    // branch. Returns the reason if it removes the window, otherwise an empty string.
+    // window itself. The caller's list of branches may be incomplete. Returns the
+    // reason if the window was removed, otherwise an empty string.
     std::string_view into_itself()
     {
         if (!leads_into_itself(plan_.windows.back()))
@@ -124,8 +121,7 @@ private:
     }
 
     // Extends run_ backwards until it is long enough for a jump, and makes a window of
-    // run_. Fails if the extension would include an instruction that must not move.
-    // Returns the reason if it fails, otherwise an empty string.
+    // run_. Returns the reason if that fails, otherwise an empty string.
     std::string_view reach_back(const PatchSite& site, TargetAddr head)
     {
         std::uint64_t n = head - site.first;

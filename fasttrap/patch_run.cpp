@@ -6,8 +6,8 @@
 
 namespace dt {
 
-// Decodes the instruction at `at`. Returns nothing, and sets reason, if the bytes are
-// not a known instruction or if the instruction ends after `end`.
+// Decodes the instruction at `at`. If that fails, or if the instruction ends after
+// `end`, sets reason and returns nothing.
 std::optional<Instruction> Run::decode(std::span<const std::byte> text, TargetAddr at,
                                        TargetAddr end)
 {
@@ -31,8 +31,7 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
     reason = "there are too few bytes before the next branch target";
     std::size_t wanted = arch_.jump_bytes + n_more;
     std::size_t most = 2 * wanted + 2 * max_insn_bytes;
-    // Read some bytes beyond the limit, so that the last instruction can be decoded
-    // even if it ends beyond the limit.
+    // The last instruction may end beyond the limit.
     const std::uint64_t room =
         limit <= start ? 0 : std::min<std::uint64_t>(most, limit - start);
     std::span<const std::byte> text =
@@ -59,9 +58,8 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
             reason = "a jump must not replace the code after a call";
             return start;
         }
-        // If the program has a signal handler that skips the ud2 or hlt, the next
-        // instruction runs. So a nop after the ud2 or hlt is a normal instruction, not
-        // padding.
+        // A nop after a ud2 or hlt is not padding, because a signal handler may skip
+        // the ud2 or hlt.
         if (insn->flow == ControlFlow::stop && at < end &&
             is_nop(text.subspan(at - start), at))
             continue;
@@ -116,8 +114,8 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
         found->site = site.site;
         return {};
     }
-    // The instruction already has a site. A second site with a different number is
-    // possible only if one of the two sites is at the endbr64 before the instruction.
+    // The instruction already has a site. A second site is possible only if one of the
+    // two sites is at the endbr64 before the instruction.
     if (*found->site == site.site || found->insn.length == 0)
         return {};
     WindowInsn bare;
@@ -132,9 +130,6 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     return {};
 }
 
-// Returns whether a branch in the window leads into the window. A branch to one of the
-// window's jumps does not count. Extents exclude all known branches, so the result is
-// true only for a branch that was unknown when the extents were made.
 bool leads_into_itself(const Window& window)
 {
     return std::any_of(window.insns.begin(), window.insns.end(), [&](const auto& w) {

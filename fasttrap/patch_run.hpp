@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run of consecutive instructions that may be moved. A window consists of one or more
-// runs.
+// A run of consecutive instructions that may be moved.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -14,9 +13,8 @@ struct Run {
     Run(const Arch& arch, const ReadText& read) : arch_(arch), read_(read) {}
 
     std::vector<WindowInsn> insns;
-    // Number of bytes of padding after the last instruction. Padding counts only if
-    // that instruction never falls through, because only then is the padding never
-    // executed.
+    // Number of bytes of padding after the last instruction. Only padding that is never
+    // executed counts.
     std::uint8_t padding = 0;
     std::array<std::byte, max_insn_bytes> padding_text{};
     std::string_view reason; // why the run is not longer
@@ -33,8 +31,7 @@ struct Run {
     //   - before an instruction that must not move
     //   - after an instruction that must be the last one of a window
     //
-    // Returns the start of the first instruction after a skipped endbr64. If no endbr64
-    // was skipped, returns `start`.
+    // Returns `start`, or the address after a skipped endbr64.
     TargetAddr forward(TargetAddr start, TargetAddr end, TargetAddr site,
                        std::size_t n_more = 0);
     void append_to(Window& window) const;
@@ -53,8 +50,8 @@ private:
 // Marks the instruction at the address `head` as a site. Returns the reason if that is
 // not possible, otherwise an empty string.
 std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head);
-// Returns whether a branch in the window leads to an address inside the window that is
-// not the start of one of its jumps.
+// Returns whether a branch in the window leads into the window. A branch to one of the
+// window's jumps does not count.
 bool leads_into_itself(const Window& window);
 
 } // namespace dt

@@ -10,10 +10,9 @@ namespace {
 // The maximum number of bytes before a site that are decoded.
 constexpr std::uint64_t most_bytes_before = 64;
 
-// Window::way is 1 for a pair, 2 to 17 for a punned jump, and 18 to 20 for a chain. The
-// value for a punned jump depends on the number of bytes in the window before the
-// site's instruction, and on the number of prefixes. Both numbers are less than four,
-// because a punned jump has at most four own bytes.
+// Window::way is 1 for a pair, 2 to 17 for a punned jump, and 18 to 20 for a chain.
+// before_bytes and n_prefix are less than four, because a punned jump has at most four
+// own bytes.
 constexpr std::uint8_t way_of_pair = 1;
 std::uint8_t way_of_pun(std::uint64_t before_bytes, std::size_t n_prefix)
 {
@@ -30,19 +29,15 @@ bool is_avoided(const PatchSite& site, std::uint8_t way)
     return (site.avoid >> way & 1U) != 0;
 }
 
-// Returns the end of the window, including its kept bytes. Only a punned window has
-// kept bytes.
+// Returns the end of the window, including its kept bytes.
 TargetAddr last_byte_of(const Window& window)
 {
     return window.end() + window.n_kept;
 }
 
 // Chooses the prefixes of a pair whose first jump has four own bytes. Without a prefix,
-// the opcode of the second jump is the most significant byte of the first jump's
-// displacement, so the first jump leads to an address about 380 MB below. One or two
-// prefixes before the first jump avoid this. If a prefix is not permitted there, the
-// second jump gets a prefix, but only if the first jump could not lead to user space
-// otherwise.
+// the first jump leads about 380 MB below, because the opcode of the second jump is
+// part of its displacement.
 void lead_elsewhere(Window& window)
 {
     if (may_prefix(window, window.at(), 1)) {
@@ -183,10 +178,8 @@ bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
     return true;
 }
 
-// Completes a pair whose second jump would overlap a plain window that begins after
-// this jump. The pair takes the instructions of second_ up to the start of the plain
-// window, and then all instructions of the plain window. Returns false if that is not
-// possible.
+// Completes a pair whose second jump would overlap a plain window. The pair absorbs
+// this window. Returns false if that is not possible.
 bool ShortWindows::behind_first(Window& window, TargetAddr limit)
 {
     const Window& other = *around(window.insns.back().insn.at).behind;
@@ -202,9 +195,8 @@ bool ShortWindows::behind_first(Window& window, TargetAddr limit)
     return true;
 }
 
-// Makes a chain. Its first jump is at `head` or before it. Each later block gets a
-// jump, up to the first block that is long enough for a complete jump. The chain
-// absorbs all windows that it overlaps. Returns false if that is not possible.
+// Makes a chain. Its first jump is at `head` or before it. The chain absorbs all
+// windows that it overlaps. Returns false if that is not possible.
 bool ShortWindows::chain(const PatchSite& site, TargetAddr head, ChainReach reach)
 {
     if (is_avoided(site, way_of_chain(reach)))
@@ -231,8 +223,8 @@ bool ShortWindows::chain(const PatchSite& site, TargetAddr head, ChainReach reac
     }
 }
 
-// Adds the instructions and sites of all windows that the chain overlaps to the chain.
-// `taken` receives these windows. Returns false if that is not possible.
+// Adds all windows that the chain overlaps to the chain and to `taken`. Returns false
+// if that is not possible.
 bool ShortWindows::absorb(Chain& chain, std::vector<Window*>& taken)
 {
     TargetAddr start = chain.starts.front();
@@ -248,9 +240,8 @@ bool ShortWindows::absorb(Chain& chain, std::vector<Window*>& taken)
     return true;
 }
 
-// Puts a probe into the window for each site whose address is in it. Returns false if
-// that fails for one of the sites. The window must then not be used, because this site
-// may become a breakpoint.
+// Puts a probe into the window for each site in it. If that fails for one site, returns
+// false. The window must then not be used, because this site may become a breakpoint.
 bool ShortWindows::probe_all_in(Window& window)
 {
     auto site =
@@ -271,8 +262,8 @@ void ShortWindows::remove(const Window* window)
         short_.erase(window->at());
 }
 
-// Extends the window backwards by instructions that may be moved, so that the first
-// jump has more own bytes. Returns the number of added instructions.
+// Extends the window backwards, so that the first jump has more own bytes. Returns the
+// number of added instructions.
 std::size_t ShortWindows::reach_back(const PatchSite& site, TargetAddr head,
                                      Window& window)
 {
@@ -326,8 +317,7 @@ bool ShortWindows::pun(const PatchSite& site, TargetAddr head)
     }
 }
 
-// Determines the kept bytes of a punned window. These are the bytes after the window
-// that also belong to the jump's displacement. Returns false if some of them may
+// Determines the kept bytes of a punned window. Returns false if some of them may
 // change.
 bool ShortWindows::keep_behind(const PatchSite& site, Window& window)
 {

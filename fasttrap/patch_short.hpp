@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Forms short windows: pairs, chains and punned jumps.
+// Forms short windows: pairs, chains and punned jumps. A site gets a short window if it
+// cannot get a plain window.
 //
-// A site gets a short window if it cannot get a plain one. Short windows are formed
-// after all plain windows of a batch, so a new short window may overlap windows that
-// exist already. It can absorb such a window: it takes over the instructions and sites
-// of the window, and replaces it.
+// A short window can absorb an existing window. It then takes over the instructions and
+// sites of that window, and replaces it.
 //
 //   - A pair absorbs the plain window that its second jump would overlap.
 //   - A chain absorbs all windows that it overlaps, of any form.
-//   - A punned jump absorbs no window. Its kept bytes must not be part of another
-//     window. They must not contain a site either, because the site could become a
-//     breakpoint, which changes its first byte.
+//   - A punned jump absorbs no window. Its kept bytes must not contain a site or be
+//     part of another window, because the kept bytes must not change.
 #pragma once
 
 #include "fasttrap/patch_chain.hpp"
@@ -27,8 +25,8 @@ public:
     ShortWindows(const Arch& arch, const ReadText& read,
                  std::span<const PatchSite> sites, std::vector<Window> plain);
     // Adds a site to the window that contains it, or makes a short window for it.
-    // `reason` says why the site has no plain window. Returns an empty string on
-    // success, otherwise the reason for the failure.
+    // `reason` says why the site has no plain window. Returns the reason for a failure,
+    // or an empty string on success.
     std::string_view place(const PatchSite& site, std::string_view reason);
     std::vector<Window> take();
 

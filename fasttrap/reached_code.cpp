@@ -9,9 +9,7 @@ namespace dt {
 namespace {
 
 constexpr std::uint64_t largest_operand = 64; // maximum size of one load, in bytes
-// Size of the constant in `movabs $constant, %reg`.
 constexpr std::uint64_t constant_bytes = 8;
-// Offset of the constant in `movabs $constant, %reg`.
 constexpr std::uint64_t constant_offset = 2;
 
 // Returns whether the 8 bytes at `at` are the constant of a known instruction.

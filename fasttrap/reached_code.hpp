@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Finds which bytes of a module's text are known to be code. Other bytes may be tables
-// and constants, because assembly can contain these between instructions.
+// and constants between instructions.
 //
 //   starts of functions, landing pads ──▶ entered ──follow()──▶ bytes
 //        branches of known code ────────────▲
 //
-// Known code is what the flow of control reaches, instruction by instruction. Calls are
-// assumed to return. The padding after an instruction such as ret or jmp becomes known
-// code if it fills the entire gap up to other known code. `gaps` contains the padding
-// for which this is not decided yet. A gap is not padding if known code computes an
-// address in the gap (lea) but never leads to that address.
+// Known code is what the flow of control reaches. Calls are assumed to return. Padding
+// becomes known code if it fills the entire gap between known code.
 //
-// If an instruction of known code contains the address of bytes that it reads or
-// writes, these bytes are data, even if the flow of control reaches them. There are two
-// exceptions:
+// Bytes that an instruction of known code reads or writes at a constant address are
+// data, even if the flow of control reaches them. There are two exceptions:
 //
 //   - The start of a function is code.
-//   - V8 stores equal constants only once. So an instruction or a word of data may
-//     refer to an 8-byte constant that is part of another instruction. Then only the
-//     constant is data. The instructions around it are code.
+//   - An 8-byte constant inside an instruction may be read as data, because V8 shares
+//     equal constants. The other bytes of that instruction are code.
 #pragma once
 
 #include "fasttrap/address_set.hpp"
@@ -30,8 +25,8 @@
 
 namespace dt {
 
-// Returns the text that starts at an address, with enough bytes for one instruction.
-// The result is empty at the end of the text.
+// Returns the text at an address, with enough bytes for one instruction. The result is
+// empty at the end of the text.
 using TextAt = std::function<std::span<const std::byte>(TargetAddr at)>;
 
 struct ReachedCode {
@@ -52,24 +47,20 @@ struct ReachedCode {
     // Adds the address that the instruction at `here` branches to, accesses or computes
     // (lea). Does not add the instruction itself.
     void take_places(const Glance& seen, TargetAddr here);
-    // If at_code is true, known code follows the gap, and the padding in the gap is
-    // added to the known code. Otherwise, keeps the gap for settle_gaps().
+    // Adds the padding in the gap to the known code if known code follows (at_code).
+    // Otherwise keeps the gap for settle_gaps().
     void end_gap(CodeRange gap, bool at_code);
     void join(ReachedCode&& other);
 
     // Adds each gap that is now followed by known code to the known code.
     void settle_gaps();
-    // Removes two kinds of data from the known code:
+    // Removes data from the known code: bytes that known code reads or writes (at most
+    // 64 bytes at each address), and padding that contains an address in `named`.
+    // `named` must be sorted.
     //
-    //   - The bytes that known code reads or writes, with the two exceptions at the top
-    //     of this file. At each accessed address, removes at most 64 bytes, and stops
-    //     at the next start of a function.
-    //   - Padding that contains an address that known code computes (lea) but does not
-    //     lead to, because the padding may be a table. `named` must be sorted.
-    //
-    // If the constant of an instruction is data, adds the start and the end of this
-    // instruction to `targets`, so that no window moves or overwrites it. `pointers`
-    // are words of data that point into the text.
+    // If the constant of an instruction is data, adds the start and end of this
+    // instruction to `targets`. No window then moves or overwrites the instruction.
+    // `pointers` are words of data that point into the text.
     void remove_data(const Arch& arch, const TextAt& text,
                      std::span<const TargetAddr> pointers, AddressSet& instructions,
                      const AddressSet& functions, AddressSet& targets);
@@ -87,14 +78,12 @@ private:
     void remove_named_padding(const AddressSet& functions);
 };
 
-// Called for each reached instruction that was not in `instructions`. An instruction
-// may be missing there because, for example, the sweep started to decode inside another
-// one.
+// Called for each reached instruction that was not in `instructions`.
 using FoundInstruction = std::function<void(const Glance& seen, TargetAddr here)>;
 
-// Follows the flow of control from the members of code.entered in `range`, and adds
-// everything that it reaches inside the range to the known code. If other members of
-// `instructions` overlap the reached instructions, removes them from `instructions`.
+// Follows the flow of control from the members of code.entered in `range`. Adds the
+// reached code in `range` to the known code. Removes members of `instructions` that
+// overlap a reached instruction.
 void follow(const Arch& arch, CodeRange range, const TextAt& text, ReachedCode& code,
             AddressSet& instructions, const FoundInstruction& found);
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The registers of one stopped thread that the emulation of an instruction needs.
+// The registers of one stopped thread that the emulation of an instruction needs. They
+// are in encoding order (rax rcx rdx rbx rsp rbp rsi rdi r8..r15), so the register
+// number in an instruction is an index.
 //
-// They are plain values in encoding order (rax rcx rdx rbx rsp rbp rsi rdi r8..r15), so
-// the register number in an instruction is an index. arch/x86_64/user_regs.hpp converts
-// them from and to the kernel's struct.
-//
-// The vector, x87 and segment registers are not included, because no emulated
-// instruction reads or writes them. An instruction that runs out of line uses the
-// thread's registers.
+// The vector, x87 and segment registers are missing, because no emulated instruction
+// uses them.
 #pragma once
 
 #include <array>

@@ -22,9 +22,8 @@ struct Key {
     TargetAddr at;
 };
 
-// Maps neighbouring addresses to neighbouring buckets. Tracepoints are added in the
-// order of their addresses, and with a random hash each addition would cause a cache
-// miss. A bucket covers 8 bytes of text, so it contains only a few entries.
+// Maps neighbouring addresses to neighbouring buckets. Tracepoints are added in address
+// order, so this avoids cache misses. A bucket covers 8 bytes of text.
 unsigned long hash_of(SpaceId space, TargetAddr at)
 {
     constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;

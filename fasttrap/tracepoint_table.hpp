@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The table that maps (address space, address) to a tracepoint.
-//
-// find() takes no lock and runs under RCU. Functions that add or remove entries take
-// the table's mutex. The buckets are a cds_lfht of liburcu. The table also keeps a list
-// per space, so that a fork, an exec or an exit visits only the tracepoints of that
-// space.
+// The table that maps (address space, address) to a tracepoint. find() takes no lock
+// and runs under RCU. The buckets are a cds_lfht of liburcu.
 //
 //   TracepointTable::ReadLock rcu;                    // can be nested; do not sleep
 //   if (TableEntry* entry = table.find(space, at))    // valid until rcu is destroyed
 //
-// At the moment only one thread uses the table, so there are no concurrent readers. RCU
-// prepares the table for several tracer threads.
+// At the moment only one thread uses the table.
 //
 // Invariants
 //   - An entry is in the buckets if and only if it is in the list of its space.
-//   - reclaim() frees a removed entry, after the end of each ReadLock that could have
-//     found it.
-//   - The table starts no thread, because liburcu's threads for resizing and call_rcu
-//     would run in every program that uses this library. So add() itself resizes, and
-//     reclaim() waits for readers.
+//   - reclaim() frees a removed entry after the end of each ReadLock that could have
+//     found the entry.
+//   - The table starts no thread, so add() itself resizes and reclaim() waits for
+//     readers.
 //
 // Locks: only mutex_. A thread that calls add(), reclaim() or the destructor must not
 // hold a ReadLock.
@@ -47,8 +41,7 @@ class TableEntry;
 // gets a new number, because a child may still use the old space.
 using SpaceId = std::uint32_t;
 
-// A node of liburcu's table, with a pointer to the entry that contains the node. With
-// the pointer, the code does not depend on the layout of TableEntry.
+// A node of liburcu's table, with a pointer to the entry that contains the node.
 struct TableLink {
     cds_lfht_node node;
     TableEntry* entry;
@@ -107,8 +100,7 @@ public:
     std::size_t remove_space(SpaceId space); // returns the number of removed entries
 
     // Calls visit for each entry of one space, in no particular order, under the mutex.
-    // visit must not add or remove entries. A caller that wants to remove entries
-    // collects them first.
+    // visit must not add or remove entries.
     void for_each(SpaceId space, const std::function<void(TableEntry&)>& visit) const;
     std::size_t size() const;
     std::size_t size(SpaceId space) const;

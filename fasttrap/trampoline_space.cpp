@@ -3,18 +3,13 @@
 // addresses are legal. d0 to d3 are the bytes of a jump's displacement, lowest first. A
 // byte is constrained if it must be a trap byte or has a fixed value.
 //
-// An area has a bitmap with one bit for each byte, which is searched word by word. If
-// neither d1 nor d2 is constrained, a search continues where the last one ended. For
-// other windows this would scatter the trampolines over many pages, and each page that
-// is written to uses memory of the target. So the searches for these windows look at
-// pages in this order:
+// If neither d1 nor d2 is constrained, a search continues where the last one ended.
+// Other searches would scatter the trampolines over many pages of the target. These
+// searches therefore look at pages in this order:
 //
 //   1. pages that are in use and not crowded
 //   2. all pages that are not crowded
 //   3. all pages
-//
-// If d1 but not d2 is constrained, a search begins in the range of 64 KiB where the
-// last search succeeded.
 #include "base/page_bytes.hpp"
 #include "fasttrap/displacement.hpp"
 #include "fasttrap/zeroed_words.hpp"
@@ -30,7 +25,7 @@ namespace {
 
 // The first bytes of a large area are reserved for the address of dt_rt_enter.
 constexpr std::uint64_t enter_bytes = 16;
-// A page with fewer free bytes is crowded, which means that it has only small holes.
+// A page with fewer free bytes is crowded.
 constexpr std::uint64_t crowded_bytes = 1280;
 constexpr std::uint64_t block_bytes = 65536;
 // Areas of at most this size are used only for stubs.
@@ -48,11 +43,11 @@ struct TrampolineSpace::Area {
     // A bit per page: set if the page is in use and not crowded.
     std::vector<std::uint64_t> shared;
     std::uint64_t next = enter_bytes; // where the next search begins
-    // The start, in units of block_bytes, of the next search in which byte d1 of the
-    // displacement is constrained and byte d2 is not (see the top of this file).
+    // Start of the next search for windows of which only d1 is constrained, in units of
+    // block_bytes.
     std::uint64_t next_block = 0;
-    // The smallest number of bytes for which a search without constraints has found no
-    // space since the last give_back().
+    // The smallest size for which a search without constraints has failed since the
+    // last give_back().
     std::size_t n_full = std::numeric_limits<std::size_t>::max();
 
     Area(TargetAddr at, std::uint64_t n)
@@ -108,8 +103,8 @@ struct TrampolineSpace::Area {
         word = value ? word | bit : word & ~bit;
     }
 
-    // Returns the first byte at or after i in a page that the pass looks at, or `bytes`
-    // if there is no such page.
+    // Returns the first byte at or after i in a page that the pass looks at. Returns
+    // `bytes` if there is no such page.
     std::uint64_t next_in(Pass pass, std::uint64_t i) const
     {
         if (pass == Pass::everywhere || i >= bytes)
@@ -155,9 +150,8 @@ struct TrampolineSpace::Area {
         return std::nullopt;
     }
 
-    // Finds n free bytes for a trampoline, and returns the index of the first one. The
-    // trampoline does not begin in a crowded page, so the function may return nothing
-    // even if there is space.
+    // Finds n free bytes for a trampoline, and returns the index of the first byte. The
+    // trampoline does not begin in a crowded page.
     std::optional<std::uint64_t> find_place(const Constraint& c, std::size_t n)
     {
         if (n >= n_full || n > bytes)
@@ -254,10 +248,8 @@ std::optional<TargetAddr> TrampolineSpace::take_plain(const Window& window,
     return std::nullopt;
 }
 
-// Allocates the trampoline and the stubs of a pair or chain. The first jump leads to
-// the trampoline. The address of the trampoline fixes some bytes of the later jumps'
-// displacements, because the jumps overlap. There must be free space for the stubs at
-// the addresses that these bytes permit.
+// Allocates the trampoline and the stubs of a pair or chain. The jumps overlap, so the
+// address of the trampoline limits the addresses of the stubs.
 std::optional<Placement> TrampolineSpace::take_chain(const Window& window,
                                                      std::size_t n_bytes)
 {
@@ -291,7 +283,7 @@ std::optional<Placement> TrampolineSpace::take_chain(const Window& window,
 }
 
 // Allocates the stubs that `place` does not have yet. Returns false if that is not
-// possible. Each address that it tries reduces n_tries by one.
+// possible. Each tried address reduces n_tries by one.
 bool TrampolineSpace::take_stubs(const Window& window, Placement& place, int& n_tries)
 {
     if (place.stubs.size() == window.chained.size())
@@ -329,8 +321,7 @@ std::optional<Placement> TrampolineSpace::take_punned(const Window& window,
     return Placement{*to, *stub};
 }
 
-// Allocates the stub of a punned window. Returns nothing if no area has free space
-// within reach of the jump.
+// Returns nothing if no area has free space within reach of the jump.
 std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window)
 {
     Constraint c = constraint_of_stub(window, {});

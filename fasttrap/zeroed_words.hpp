@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An array of words that are initially 0. If the array is large, its pages use no memory
+// An array of words that are initially 0. The pages of a large array use no memory
 // until they are written to.
 #pragma once
 

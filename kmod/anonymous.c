@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Implements anonymous tracing, which starts when the module is loaded, before
- * there is a consumer process.
+ * Implements anonymous tracing, which starts when the module is loaded.
  *
  * dtrace -A writes a file (struct dtk_anonymous in abi/ioctl.h). The module
- * parameter `anonymous` is the file's path. When the module is loaded, it reads
- * the file. The root directory may be that of an initramfs at that time. The
- * module creates a consumer from the file, as a process would do with ioctls.
- * The consumer fills its buffers until dtrace -a claims it. From then on, it
- * belongs to the file /dev/dtrace that dtrace -a has opened. There is only one
- * anonymous consumer, and it can be claimed only once.
+ * parameter `anonymous` is the file's path, which may be in an initramfs. The
+ * module creates a consumer from the file. The consumer fills its buffers until
+ * dtrace -a claims it. It then belongs to the file /dev/dtrace that dtrace -a
+ * has opened. There is only one anonymous consumer, and it can be claimed only
+ * once.
  *
  * Addresses of functions differ after each boot, so the file contains the names
  * of the functions. A probe that cannot be attached is reported in the kernel's
- * log. The file belongs to root, like the module, but the module checks the
- * contents of the file like any other input.
+ * log. The module checks the contents of the file like any other input.
  */
 #include "kmod/consumer.h"
 
@@ -37,16 +34,13 @@ MODULE_PARM_DESC(anonymous, "file that contains the anonymous enabling, written 
 
 /*
  * Protects the variables below. This lock may be taken while a consumer's mutex
- * is held. The memory of processes is not accessed while this lock is held.
+ * is held. Code that holds this lock does not access the memory of processes.
  */
 static DEFINE_MUTEX(dt_anonymous_lock);
 static struct dt_consumer *dt_unclaimed;
 static void *dt_file; /* contents of the file written by dtrace -A */
 static size_t dt_file_bytes;
-/*
- * The number of claims in progress. A claim copies the file to the memory of a
- * process, which may take a long time.
- */
+/* The number of claims that are copying the file to the memory of a process. */
 static u32 dt_n_copying;
 
 /* Pointers to the parts of the file. All parts are within the file's bounds. */
@@ -135,8 +129,8 @@ static int dt_enable_all(struct dt_consumer *c, const struct dt_parts *p)
 }
 
 /*
- * If the site is in a function, sets its address to that of the function with
- * this name. Returns 0, or -ENOENT if there is no such function.
+ * If the site is in a function, sets its address to that of the function.
+ * Returns 0, or -ENOENT if there is no function with this name.
  */
 static int dt_place_now(struct dtk_site *site, const char *name)
 {
@@ -224,8 +218,8 @@ static int dt_enabling_take(struct dt_consumer *c, void *file, size_t bytes)
 }
 
 /*
- * Starts anonymous tracing if there is a valid file. A missing or invalid file
- * does not prevent the module from being loaded.
+ * Starts anonymous tracing. A missing or invalid file does not prevent the
+ * module from being loaded.
  */
 void dt_anonymous_begin(void)
 {
@@ -318,7 +312,7 @@ static long dt_claim_begin(struct dtk_claim *claim, u64 file_room)
 }
 
 /*
- * Ends a claim. If `wanted` is set, takes the unclaimed consumer, or returns
+ * Ends a claim. If `wanted` is set, takes the unclaimed consumer. Returns
  * -ENOENT if another process has taken it since dt_claim_begin().
  */
 static long dt_claim_end(bool wanted, struct dt_consumer **claimed)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Reads the owner and the state of a mutex or rw_semaphore. The encoding of
- * these words is internal to the kernel (kernel/locking/mutex.h and rwsem.c),
- * and has not changed since 5.3. Real-time kernels have different locks, which
- * this file does not support.
+ * Reads the owner and the state of a mutex or rw_semaphore. The encoding is
+ * internal to the kernel (kernel/locking/mutex.h and rwsem.c) and has not
+ * changed since 5.3. The locks of real-time kernels are not supported.
  */
 #include "kmod/ask_lock.h"
 
@@ -29,8 +28,8 @@ int dt_ask_lock(u32 subr, u64 lock, u64 *value, u64 *bad)
 enum {
 	DT_OWNER_FLAGS = 7, /* low bits of the owner's address that are flags */
 	/*
-	 * In the count of an rw_semaphore, bit 0 is set if a writer holds the
-	 * semaphore, and bits 8 to 62 are the number of readers.
+	 * In the count of an rw_semaphore, bit 0 is set while a writer holds
+	 * the semaphore. Bits 8 to 62 are the number of readers.
 	 */
 	DT_RW_WRITER = 1,
 	DT_RW_READERS_AT = 8,

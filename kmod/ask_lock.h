@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * D's subroutines for locks: mutex_*() for a struct mutex, rw_*() for a
- * struct rw_semaphore. They run in any context. If the address of the lock is
- * invalid, they fail.
+ * D's subroutines for locks: mutex_*() for a struct mutex, rw_*() for a struct
+ * rw_semaphore. They run in any context.
  */
 #ifndef KMOD_ASK_LOCK_H
 #define KMOD_ASK_LOCK_H

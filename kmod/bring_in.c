@@ -3,16 +3,16 @@
  * Loads pages of the current process that a uprobe's D program reads and that
  * are not in memory.
  *
- * The thread waits for a page as if it had accessed the page itself, but inside
- * a uprobe's handler. While the thread waits, the uprobe cannot be removed, and
- * the consumer cannot end. So a page is faulted in only if no process can delay
- * it. Such pages belong to anonymous memory, which may be swapped out, or to
- * files on a file system that is in memory or on a block device. Pages that a
- * process provides (FUSE, userfaultfd) or that another machine provides (NFS)
- * are invalid addresses to D until the target itself has accessed them.
+ * While the thread waits for a page, the uprobe cannot be removed and the
+ * consumer cannot end. So a page is faulted in only if no process can delay it:
+ *
+ *   - Pages of anonymous memory, and of files in memory or on a block device,
+ *     are faulted in.
+ *   - Pages that a process (FUSE, userfaultfd) or another machine (NFS)
+ *     provides are invalid addresses to D until the target has accessed them.
+ *
  * dt_bring_in() holds mmap_lock from the check of a mapping until the page is
- * in memory, so that another thread cannot replace the mapping in between. The
- * wait for mmap_lock has a limit.
+ * in memory. Otherwise another thread could replace the mapping.
  */
 #include "kmod/consumer.h"
 
@@ -42,8 +42,9 @@ static bool dt_comes_by_itself(const struct vm_area_struct *vma)
 }
 
 /*
- * Tries to take mmap_lock once per tick, for at most DT_TRIES ticks, or until
- * the thread receives a fatal signal. Returns whether the lock was taken.
+ * Tries to take mmap_lock once per tick, for at most DT_TRIES ticks. Stops
+ * early if the thread receives a fatal signal. Returns whether the lock was
+ * taken.
  */
 static bool dt_lock_mappings(struct mm_struct *mm)
 {

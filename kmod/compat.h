@@ -51,8 +51,8 @@ static inline void dt_mapping_is_fixed(struct vm_area_struct *vma)
 
 /*
  * Attaches a uprobe_consumer. *made receives the handle for
- * dt_uprobe_take_off(). After the last call to dt_uprobe_take_off(), the caller
- * must call dt_uprobes_are_off(), which waits until no handler runs.
+ * dt_uprobe_take_off(). After the last dt_uprobe_take_off(), the caller must
+ * call dt_uprobes_are_off(), which waits until no handler runs.
  */
 static inline int dt_uprobe_put_on(struct inode *inode, loff_t offset, loff_t semaphore,
 				   struct uprobe_consumer *uc, struct uprobe **made)

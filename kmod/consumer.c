@@ -2,9 +2,8 @@
 /*
  * Handles a consumer's requests: its arena, programs, probes and sites.
  *
- * All input is untrusted: sizes are limited before memory is allocated for
- * them, dif/ verifies programs, and ids are looked up. Only this module writes
- * the arena's program part, which the consumer maps read-only. The consumer may
+ * All input is untrusted: sizes are limited, programs are verified, and ids are
+ * looked up. Only this module writes the arena's program part. The consumer may
  * write the data part, so the engine trusts nothing that it reads there
  * (dif/README.md).
  */
@@ -64,7 +63,7 @@ void dt_detach_all(struct dt_consumer *c)
 }
 
 /*
- * Checks the fields that the engine does not limit, and sets those that the
+ * Checks the fields that the engine does not limit. Sets the fields that the
  * caller may not choose.
  */
 static int dt_config_check(struct dt_arena_config *config)
@@ -84,9 +83,9 @@ static int dt_config_check(struct dt_arena_config *config)
 	    config->locals_bytes > 1ull << 24)
 		return -E2BIG;
 	/*
-	 * One shard per CPU, plus two spare shards. One replaces a shard that
-	 * is being drained. The other replaces the shard of a thread that waits
-	 * for a page (fire.c).
+	 * One shard per CPU, plus two spare shards. One spare shard replaces a
+	 * shard that is being drained. The other replaces the shard of a thread
+	 * that waits for a page (fire.c).
 	 */
 	config->n_shards = min(nr_cpu_ids + 2, (u32)DT_MAX_SHARDS);
 	config->n_private = 0; /* no target maps the arena */

@@ -12,8 +12,8 @@
  *            ── unwind      tables for ustack()
  *
  * The mutex of a consumer protects everything except firing. Data that firings
- * read is complete before a callback is registered with the kernel, and is
- * freed after the last callback has returned (dt_detach_all()).
+ * read is complete before a callback is registered. The data is freed after the
+ * last callback has returned (dt_detach_all()).
  */
 #ifndef KMOD_CONSUMER_H
 #define KMOD_CONSUMER_H
@@ -34,8 +34,8 @@ struct dt_uprobe;
 struct dt_consumer {
 	struct mutex lock;
 	/*
-	 * null until the arena exists; stored with release order, after
-	 * program_bytes and total_bytes
+	 * Null until the arena exists. Stored with release order, after
+	 * program_bytes and total_bytes.
 	 */
 	void *arena;
 	u64 program_bytes, total_bytes;
@@ -52,8 +52,8 @@ struct dt_consumer {
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
 	bool killed;	    /* set by deadman.c; the probes no longer fire */
 	/*
-	 * The consumer that belonged to the open /dev/dtrace before this
-	 * consumer was claimed (anonymous.c). Null if it was not claimed.
+	 * The consumer of the open file before this consumer was claimed
+	 * (anonymous.c). Null if this consumer was not claimed.
 	 */
 	struct dt_consumer *replaced;
 };
@@ -69,14 +69,14 @@ struct dt_consumer {
 int dt_memory_take(struct dt_consumer *c, u64 bytes);
 void dt_memory_give(struct dt_consumer *c, u64 bytes);
 /*
- * Returns zeroed memory, and counts it. Returns null if none is available. Free
- * it with dt_free() and the same size.
+ * Returns zeroed memory and counts it, or returns null. Free the memory with
+ * dt_free() and the same size.
  */
 void *dt_make(struct dt_consumer *c, u64 bytes);
 void dt_free(struct dt_consumer *c, void *made, u64 bytes);
 /*
- * Returns zeroed pages that can be mapped, and counts them. Returns null if
- * none are available. Free them with vfree() and dt_memory_give().
+ * Returns zeroed pages that can be mapped, and counts them, or returns null.
+ * Free the pages with vfree() and dt_memory_give().
  */
 void *dt_make_pages(struct dt_consumer *c, u64 bytes);
 /*
@@ -87,7 +87,7 @@ void *dt_copy_in(struct dt_consumer *c, u64 from, u64 bytes);
 
 /* --- bring_in.c --- */
 /*
- * Faults in memory of the current process. Returns false if there is no memory
+ * Faults in memory of the current process. Returns false if no memory is mapped
  * at this address, or if another process or machine could delay a page.
  */
 bool dt_bring_in(unsigned long addr, unsigned long bytes);
@@ -104,8 +104,8 @@ int dt_arena_make(struct dt_consumer *c, struct dtk_arena *a);
 void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n);
 /*
  * Returns the text at *at in a list of texts that end with NUL, and advances
- * *at to the next text. Returns null at the end of the list. The last byte
- * before `end` must be a NUL.
+ * *at. Returns null at the end of the list. The byte before `end` must be a
+ * NUL.
  */
 const char *dt_next(const char **at, const char *end);
 long dt_names_add(struct dt_consumer *c, const char *at, const char *end, u32 n, u32 *n_done);
@@ -122,15 +122,15 @@ long dt_attach(struct dt_consumer *c, struct dtk_list *list);
 void dt_anonymous_begin(void);
 void dt_anonymous_end(void);
 /*
- * Describes the anonymous consumer in *user. If user->file is not 0, it is the
- * address of a buffer. The file that dtrace -A wrote is then copied to this
- * buffer, and *claimed is set to the consumer. Returns 0 or a negative errno.
+ * Describes the anonymous consumer in *user. If user->file is not 0, also
+ * copies the file to this address and sets *claimed to the consumer. Returns 0
+ * or a negative errno.
  */
 long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **claimed);
 
 /*
- * The state in which a probe fires. D variables get their values from it. The
- * provider zeroes it and sets the members that it knows.
+ * The state in which a probe fires. The provider zeroes it and sets the members
+ * that it knows.
  */
 struct dt_context {
 	struct dt_host host; /* set by fire.c */
@@ -145,7 +145,7 @@ struct dt_context {
 	u32 in_stack_args;
 	/*
 	 * 1 if regs are those of a process at the entry or the return of a
-	 * function, where the return address is at regs->sp
+	 * function. The return address is then at regs->sp.
 	 */
 	u32 at_call;
 	/* how to compute all arguments from regs, or null */
@@ -163,9 +163,9 @@ void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 
 	      u32 n_args);
 /*
  * Marks this CPU as being in a probe, and turns interrupts off. Returns false,
- * and does neither, if the CPU was in a probe already. Until dt_firing_end() is
- * called, dt_kfire_held() may be called, and kernel functions that run on this
- * CPU fire no probe.
+ * and does neither, if the CPU was in a probe already. Until dt_firing_end(),
+ * dt_kfire_held() may be called, and kernel functions that run on this CPU fire
+ * no probe.
  */
 bool dt_firing_begin(struct dt_consumer *c, unsigned long *flags);
 void dt_firing_end(unsigned long flags);
@@ -174,8 +174,8 @@ void dt_kfire_held(struct dt_consumer *c, struct dt_context *x, u32 probe, const
 /* Counts a drop of the kind `why`, in the session instead of in a shard. */
 void dt_lost(struct dt_consumer *c, enum dif_drop why);
 /*
- * Faults in memory of the process if the probe may wait for it. Returns false
- * if the memory was not faulted in.
+ * Faults in memory of the process if the probe may wait. Returns false if the
+ * memory was not faulted in.
  */
 bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 
@@ -186,7 +186,7 @@ bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
  */
 u64 dt_deadman_begins(void);
 /*
- * Adds the time of a measured firing to the sums of this CPU, and kills the
+ * Adds the time of a measured firing to the sums of this CPU. Kills the
  * consumer if it has kept the CPU in probes for too long. spent_ns is the part
  * of the budget DT_FIRING_MAX_NS that the firing has used.
  */
@@ -199,8 +199,8 @@ void dt_identify(struct dt_host *host);
 /* --- host.c --- */
 extern const struct dt_host_ops dt_kernel_ops;
 /*
- * Returns whether these bytes of kernel memory may be read. They may not be
- * read if they could be a device's registers.
+ * Returns whether these bytes of kernel memory may be read. Returns false if
+ * they could be a device's registers.
  */
 bool dt_may_read(u64 addr, u64 bytes);
 
@@ -231,10 +231,7 @@ int dt_cpc_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_cpc_detach(struct dt_consumer *c);
 int dt_uprobe_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_uprobe_detach(struct dt_consumer *c);
-/*
- * Detaches all probes. After that, none of them fires, and no callback is
- * running.
- */
+/* Detaches all probes. After the call, no probe fires and no callback runs. */
 void dt_detach_all(struct dt_consumer *c);
 
 /* --- fbt_return.c --- */
@@ -243,8 +240,8 @@ void dt_returns_end(void);
 int dt_returns_join(struct dt_consumer *c);
 void dt_returns_leave(struct dt_consumer *c);
 /*
- * Makes the function that is being entered fire `probe` when it returns. `row`
- * is the row of a stable probe, or null for an fbt probe.
+ * Makes the function that is being entered fire `probe` when the function
+ * returns. `row` is the row of a stable probe, or null for an fbt probe.
  */
 void dt_return_expect(struct dt_consumer *c, u32 probe, const struct dt_stable *row,
 		      struct pt_regs *regs);

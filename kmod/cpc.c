@@ -5,28 +5,20 @@
  *
  *   CPU comes online ── dt_cpu_came() ── dt_came, a mask ── work ── a new counter there
  *
- * When a CPU goes offline, perf removes its counters, and does not restore them
- * later. A hotplug callback cannot create a software event, because perf takes
- * the hotplug lock for that. The callback marks the CPU and queues work, which
- * closes the dead counters of this CPU and opens new ones. Events that occur
- * after the CPU has come online and before the work runs are not counted.
+ * When a CPU goes offline, perf removes its counters. When the CPU comes
+ * online, the work opens new ones. Earlier events on this CPU are not counted.
+ * The hotplug callback cannot open counters itself, because perf takes the
+ * hotplug lock.
  *
- * perf calls dt_overflow() in any context, including NMIs. dt_kfire() does not
- * run a probe inside a probe. If an NMI arrives inside a probe, dt_kfire()
- * counts a drop.
+ * perf calls dt_overflow() in any context, including NMIs. If a counter
+ * overflows too often, perf may stop the counter until the next tick. Each stop
+ * is counted as one drop.
  *
- * If a counter of the processor or a clock event overflows more often than
- * kernel.perf_event_max_sample_rate permits, perf stops it until the next tick.
- * The number of firings that are lost is unknown, so each stop is counted as
- * one drop. Other software events are not stopped.
+ * Counters are pinned, so that perf does not share a counter of the processor
+ * between several events. The probe is refused if no counter is free.
  *
- * Counters are pinned. Otherwise, perf would let several events take turns on a
- * counter of the processor, and the probe would fire too rarely. The probe is
- * refused if no counter is free.
- *
- * If the overflow was in the kernel, arg0 is the kernel's program counter and
- * arg1 is 0. If it was in a process, arg1 is the program counter of the process
- * and arg0 is 0.
+ * arg0 is the program counter if the overflow was in the kernel, otherwise 0.
+ * arg1 is the program counter if it was in a process, otherwise 0.
  *
  * Lock order: the consumer's mutex, dt_counters_lock, perf's locks and the
  * hotplug lock.
@@ -97,9 +89,8 @@ static void dt_close_on(struct dt_counter *counter, u32 cpu)
 }
 
 /*
- * Opens the counter on a CPU. Returns 0 or a negative errno, for example
- * -ENODEV if the CPU is not online, or -EBUSY if all counters of the CPU are in
- * use.
+ * Opens the counter on a CPU. Returns 0 or a negative errno: -ENODEV if the CPU
+ * is not online, -EBUSY if all counters of the CPU are in use.
  */
 static int dt_open_on(struct dt_counter *counter, u32 cpu)
 {
@@ -117,7 +108,7 @@ static int dt_open_on(struct dt_counter *counter, u32 cpu)
 
 /*
  * Closes the counter on all CPUs. The caller must wait for RCU before it frees
- * the counter, because callbacks may still use it until then.
+ * the counter, because callbacks may still use it.
  */
 static void dt_close(struct dt_counter *counter)
 {
@@ -139,8 +130,8 @@ static int dt_open_all(struct dt_counter *counter)
 	for_each_online_cpu(cpu) {
 		error = dt_open_on(counter, cpu);
 		/*
-		 * If the CPU has just gone offline, its counter will be opened
-		 * when the CPU comes online again.
+		 * The CPU has gone offline. Its counter will be opened when the
+		 * CPU comes online again.
 		 */
 		if (error && (error != -ENODEV || cpu_online(cpu)))
 			return error;

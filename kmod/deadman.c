@@ -2,9 +2,8 @@
 /*
  * The deadman, which kills a consumer that keeps a CPU busy with probes.
  *
- * A firing has a budget (dif/work.c), but a hot probe can fire again
- * immediately. Each CPU therefore has two sums of the time of its firings. A
- * fixed share of the time that passes is subtracted from each sum:
+ * Each CPU has two sums of the time of its firings. A fixed share of the time
+ * that passes is subtracted from each sum:
  *
  *   firings in the sum      subtracted   reason for a limit
  *   of 100 us or more       80 %         They delay interrupts. A few of them
@@ -12,34 +11,18 @@
  *   all                     97 %         They leave almost no CPU time for
  *                                        other work.
  *
- * A sum grows only while its firings take more than the subtracted share of the
- * time. The limit of a sum is the value that it reaches if firings take all of
- * the time for 10 seconds (parameter `deadman`). When a sum exceeds its limit,
- * the consumer that used most of the time is killed. None of its probes fires
- * any more, and its dtrace ends with "Abort due to systemic unresponsiveness".
+ * The limit of a sum is the value that it reaches if firings take all of the
+ * time for 10 seconds (parameter `deadman`). If a sum exceeds its limit, the
+ * consumer that used most of the time is killed. A majority vote over the
+ * firing times finds this consumer.
  *
- * A program like fbt::: { @ = count(); } is not killed. Its firings are short,
- * and the traced functions and ftrace use more than the remaining 3 % of the
- * time.
+ * Reading the clock can take longer than a short firing, so most short firings
+ * are not measured. A measured short firing counts as 16. After a firing of 100
+ * us or more, every firing is measured for a while.
  *
- * Reading the clock can take longer than a short firing. Most firings are
- * therefore not measured. After each measured firing, a random number of
- * firings is skipped, 15 on average, and the next measured firing counts as 16.
- * A firing of 100 us or more counts once. Every firing is then measured, for a
- * time that is 16 times as long as this firing. If long firings occupy the CPU,
- * the next one comes before this time is over, so all of them are measured. The
- * time that it takes to read the clock is subtracted from each measured time.
- *
- * A virtual machine may be paused during a firing. Therefore at most 100 ms of
- * one firing count, and nothing is subtracted for the rest of its time. A
- * firing that has used up its budget counts in full, because a pause alone
- * cannot use up a budget.
- *
- * Several consumers may fire on the same CPU. While a sum is not 0, a majority
- * vote finds the consumer to kill. The time of a firing of the leading consumer
- * is added to the leader's votes. The time of a firing of any other consumer is
- * subtracted from these votes. If no votes are left, that other consumer
- * becomes the leader.
+ * A virtual machine may be paused during a firing, so at most 100 ms of a
+ * firing count. A firing that has used up its budget (dif/work.c) counts in
+ * full.
  *
  * All of this runs with interrupts off, one firing at a time on each CPU.
  */
@@ -70,7 +53,7 @@ struct dt_watch {
 	s64 votes_ns;
 	u64 all_until_ns; /* every firing is measured until this time */
 	u32 skip; /* number of firings to skip before the next measured one */
-	/* how many firings the next measured one stands for if it is short */
+	/* weight of the next measured firing if it is short */
 	u32 weight;
 	u32 random;
 };

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Implements /dev/dtrace, where each open file is a consumer. Also contains the
- * initialisation and exit of the module.
- *
- * A user who can open the device can read all of the kernel's memory, so
- * CAP_PERFMON is required.
+ * Implements /dev/dtrace, and the initialisation and exit of the module. Each
+ * open file is a consumer. A user who can open the device can read all of the
+ * kernel's memory, so CAP_PERFMON is required.
  */
 #include "kmod/consumer.h"
 
@@ -122,8 +120,8 @@ static long dt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	long result;
 
 	/*
-	 * While this thread waited for the mutex, another thread may have
-	 * claimed the anonymous consumer, which has then replaced c.
+	 * If another thread claims the anonymous consumer while this thread
+	 * waits for the mutex, the anonymous consumer replaces c.
 	 */
 	for (;;) {
 		c = READ_ONCE(file->private_data);

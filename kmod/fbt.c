@@ -4,21 +4,18 @@
  * ftrace.
  *
  * The kernel's functions begin with a nop of five bytes, which ftrace replaces
- * with a call when it traces the function. A consumer has one ftrace_ops. Its
- * callback looks up the address of ftrace's call in a table of functions, and
- * fires the probes that are enabled in that function. fbt_return.c catches the
- * return. A table that has become too small is replaced with a larger one. The
- * old table is kept until the consumer is freed, because a callback may still
- * read it.
+ * with a call. A consumer has one ftrace_ops and a table of functions. The
+ * callback looks up the address of ftrace's call in the table, and fires the
+ * probes there. A larger table replaces a table that is too small. The old
+ * table is kept until the consumer is freed, because a callback may still read
+ * it.
  *
- * Probes in a kernel module are detached when the module is unloaded, before
- * another module can be loaded at the same address.
+ * Probes in a kernel module are detached when the module is unloaded.
  *
- * Only ftrace knows which functions it can trace. To find out, dt_try() adds
- * each function to the filter of a struct ftrace_ops that is never registered.
- * This module's own functions are compiled without ftrace's nops, so they
- * cannot be traced. The kernel also has a list of functions that kprobes must
- * not probe. The functions of this list are refused too (symbols.c).
+ * Only ftrace knows which functions it can trace. So dt_try() adds each
+ * function to the filter of a struct ftrace_ops that is never registered.
+ * Functions that kprobes must not probe are refused too (symbols.c). This
+ * module is compiled without ftrace's nops, so its functions cannot be traced.
  */
 #include "kmod/consumer.h"
 
@@ -64,8 +61,7 @@ struct dt_fbt {
 
 /*
  * The tables of all consumers. The lock protects tables while modules are
- * unloaded. A thread that needs this lock and a consumer's mutex takes the
- * mutex first.
+ * unloaded. Take a consumer's mutex before this lock.
  */
 static LIST_HEAD(dt_fbts);
 static DEFINE_MUTEX(dt_fbts_lock);
@@ -148,8 +144,8 @@ static struct dt_functions *dt_functions_make(struct dt_consumer *c, u32 bits,
 }
 
 /*
- * Reserves entries for n_more functions, so that at least a quarter of all
- * entries stays free. Returns 0 or -ENOMEM.
+ * Reserves entries for n_more functions, and keeps at least a quarter of all
+ * entries free. Returns 0 or -ENOMEM.
  */
 static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 {
@@ -169,8 +165,8 @@ static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 }
 
 /*
- * Returns whether these five bytes are the instruction that ftrace replaces in
- * a function: a nop, or a call if the function is traced already.
+ * Returns whether these five bytes are ftrace's nop, or a call if the function
+ * is traced already.
  */
 static bool dt_is_call_site(const u8 *code)
 {
@@ -194,7 +190,7 @@ static unsigned long dt_call_site(unsigned long function)
 
 /*
  * Returns 0 if the function at ip can be traced, -EPERM if it must not be
- * traced (symbols.c), or ftrace's error if ftrace cannot trace it.
+ * traced (symbols.c), or ftrace's error.
  */
 static int dt_try(struct ftrace_ops *trial, unsigned long ip)
 {
@@ -281,9 +277,9 @@ static bool dt_has_return(const struct dtk_site *site)
 }
 
 /*
- * Adds each site that ftrace can trace to the table of functions. Stores an
- * error in all other sites. For the added sites, stores in ips the addresses of
- * the instructions that ftrace replaces. Returns the number of these addresses.
+ * Adds each site that ftrace can trace to the table of functions, and stores an
+ * error in all other sites. Stores in ips the addresses that ftrace traces.
+ * Returns the number of these addresses.
  */
 static u32 dt_fbt_choose(struct dt_fbt *fbt, struct dtk_site *sites, u32 n,
 			 unsigned long *ips)
@@ -352,8 +348,7 @@ void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 }
 
 /*
- * Frees the stable probes of all functions. The newest table contains all of
- * them.
+ * Frees the stable probes of all functions. They are all in the newest table.
  */
 static void dt_free_stables(struct dt_consumer *c, struct dt_functions *f)
 {
@@ -393,9 +388,8 @@ void dt_fbt_detach(struct dt_consumer *c)
 }
 
 /*
- * Detaches the probes of a kernel module. Its functions stay in the table,
- * without probes, and are removed from the filter of ftrace. A callback may
- * still read the stable probes, so their memory is kept.
+ * Detaches the probes of a kernel module. A callback may still read the
+ * functions and the stable probes, so their memory is kept.
  */
 static void dt_leave_module(struct dt_fbt *fbt, const struct module *mod)
 {

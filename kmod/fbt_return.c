@@ -1,33 +1,26 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Fires probes when functions return, with the kernel's own return hook.
+ * Fires probes when functions return.
  *
- * The kernel replaces return addresses for kretprobes. Its unwinder, its stack
- * checks and its code for exiting tasks support that. A kretprobe for each
- * function would need a lot of memory, and attaching it would take a long time,
- * so there is only one. It is attached to a function of this module that is
- * never called. The ftrace callback of a function that is being entered calls the
- * kretprobe's handler. The instances of the kretprobe are a pool for all
- * consumers. If the pool is empty, the return is counted as lost. Returns in the
- * idle loop, where RCU is not watching and the kernel sets no hooks, are also
- * counted as lost.
+ * The kernel replaces return addresses for kretprobes, and its unwinder
+ * supports that. A kretprobe for each function would need too much memory. So
+ * there is only one kretprobe, on a function that is never called. The ftrace
+ * callback of a traced function calls the kretprobe's handler. The instances of
+ * the kretprobe are a pool for all consumers. If the pool is empty, or RCU is
+ * not watching, the return is counted as lost.
  *
- * The hook's own returns must not be hooked, because each of them would run the
- * hook again, until the stack is full. Three rules prevent that.
+ * The hook's own returns must not be hooked. Otherwise the hook would run again
+ * and again, until the stack is full. Three rules prevent this.
  *
- *   - The functions through which the kernel calls our handler are on the
- *     kernel's list of functions that kprobes must not probe. This module sets
- *     no probes in functions of that list (symbols.c).
- *   - While our handler runs, or the hook is being set, this CPU is marked as
- *     being in a probe, so functions that run meanwhile are not hooked.
- *   - If the kernel's list lacks a function, the hook runs again until little of
- *     the thread's stack is free. Then the hook is not set, and the return is
- *     counted as lost.
+ *   - Functions that kprobes must not probe are not hooked (symbols.c). The
+ *     kernel calls our handler through such functions.
+ *   - While our handler runs or the hook is being set, this CPU is marked as
+ *     being in a probe.
+ *   - The hook is not set if little of the thread's stack is free. The return
+ *     is then counted as lost.
  *
- * A function can return long after its consumer has been closed. The instance
- * refers to the consumer by a slot and the slot's generation. Before a
- * consumer's memory is freed, its slot is cleared, and all handlers that had
- * read the slot have finished.
+ * A function can return long after its consumer has been closed. So the
+ * instance refers to the consumer by a slot and the slot's generation.
  */
 #include "kmod/consumer.h"
 
@@ -67,8 +60,8 @@ static DEFINE_PER_CPU(struct dt_pending *, dt_entered);
 
 /*
  * The function contains jumps into its own first bytes. The kernel therefore
- * does not replace the kretprobe's breakpoint with an optimised jump, which
- * would remain for a moment after the module is unloaded.
+ * does not replace the kretprobe's breakpoint with an optimised jump. Such a
+ * jump would remain for a moment after the module is unloaded.
  */
 static noinline void dt_never_called(void)
 {
@@ -182,10 +175,7 @@ static int dt_hook_make(void)
 	return error;
 }
 
-/*
- * Gives the consumer a slot, unless it has one already. Returns 0 or a negative
- * errno.
- */
+/* Gives the consumer a slot. Returns 0 or a negative errno. */
 int dt_returns_join(struct dt_consumer *c)
 {
 	u32 i;

@@ -2,21 +2,17 @@
 /*
  * Fires probes in the kernel. A consumer has one shard for each CPU and two
  * spare shards, but at most DT_MAX_SHARDS in total. Interrupts are off while a
- * shard is used, except while a thread waits for a page (see below).
+ * shard is used, except while a thread waits for a page.
  *
- * A probe that fires while its CPU is already in a probe is not run. There are
- * two cases. If the engine itself called the probed function, for example to
- * copy memory or to read the clock, the call is not an event of the system, so
- * nothing is lost. If the probe fired in an NMI that interrupted the first
- * probe, a drop is counted.
+ * A probe that fires while its CPU is already in a probe is not run. If the
+ * probe fired in an NMI, a drop is counted. Otherwise the engine itself called
+ * the probed function, so nothing is lost.
  *
- * A uprobe fires in a thread that holds no locks, so the thread can wait for a
- * page that the D program reads and that is not in memory. The shard stays in
- * use, and the thread may wake up on another CPU. Probes that fire meanwhile on
- * the CPU of this shard use a spare shard. Only one of the spare shards is for
- * this purpose, so at most DT_MAX_WAITING threads of a consumer may wait at a
- * time. For any other thread, the page is an invalid address. bring_in.c
- * decides for which pages a thread may wait.
+ * A thread that reaches a uprobe holds no locks, so it can wait for a page that
+ * the D program reads (bring_in.c). Its shard stays in use meanwhile. Probes on
+ * the CPU of this shard then use a spare shard. So at most DT_MAX_WAITING
+ * threads of a consumer may wait at a time. For any other thread, the page is
+ * an invalid address.
  */
 #include "kmod/consumer.h"
 
@@ -74,10 +70,6 @@ bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes)
 	return there;
 }
 
-/*
- * Marks this CPU as being in a probe, and turns interrupts off. Returns false,
- * and does neither, if the CPU was in a probe already.
- */
 bool dt_firing_begin(struct dt_consumer *c, unsigned long *flags)
 {
 	raw_local_irq_save(*flags);

@@ -4,10 +4,9 @@
  * task.
  *
  * An address below TASK_SIZE_MAX belongs to the current process, any other to
- * the kernel. Both kinds of memory are copied with functions that can fail but
- * never wait. Reading a page that is not in memory is therefore a fault, unless
- * the probe may wait for the page (dt_fault_in()). Reading kernel memory that
- * is mapped uncached is also a fault, because this memory may be a device's
+ * the kernel. Both kinds of memory are copied without waiting. Reading a page
+ * that is not in memory is a fault, unless the probe may wait (dt_fault_in()).
+ * Reading uncached kernel memory is also a fault, because it may be a device's
  * registers.
  */
 #include "kmod/consumer.h"
@@ -48,8 +47,8 @@ static u64 dt_op_walltime(struct dt_host *host)
 }
 
 /*
- * Returns the CPU time that the scheduler has added up for the task, plus the
- * time since the scheduler last did so.
+ * Returns the CPU time that the scheduler has counted for the task, plus the
+ * time since the scheduler last counted.
  */
 static u64 dt_op_vtimestamp(struct dt_host *host)
 {
@@ -59,13 +58,10 @@ static u64 dt_op_vtimestamp(struct dt_host *host)
 }
 
 /*
- * Returns false for memory that is mapped uncached or write-combining. This is
- * how the registers of devices are mapped, and reading a register can change
- * what the device does. The memory that a driver shares with a device may also
- * be uncached. The kernel's image and modules are always cached, so the page
- * tables are not walked for them. A page table is not freed while the walk
- * reads it, because interrupts are off, and the code that frees page tables
- * waits until all CPUs have flushed their translations.
+ * Returns false for memory that is mapped uncached or write-combining. Such
+ * memory may be a device's registers, and reading a register can have side
+ * effects. Interrupts must be off, because the page tables could be freed
+ * otherwise.
  */
 static bool dt_is_cached(u64 addr)
 {
@@ -302,9 +298,8 @@ struct dt_chilled {
 static DEFINE_PER_CPU(struct dt_chilled, dt_chilled);
 
 /*
- * Waits for ns nanoseconds with interrupts off, and returns 0. Returns -1
- * without waiting if chill() would wait more than half a second on this CPU in
- * the current second.
+ * Waits for ns nanoseconds with interrupts off, and returns 0. Returns -1 if
+ * chill() would wait more than half a second on this CPU in the current second.
  */
 static int dt_chill(u64 now_ns, u64 ns)
 {

@@ -3,12 +3,11 @@
  * Limits the kernel memory that consumers use, and copies the data that they
  * pass in.
  *
- * Memory that a consumer keeps is counted twice: in the control group of the
- * process that requests it (GFP_KERNEL_ACCOUNT), and in this file, because by
- * default a control group has no limit. All consumers together may use half of
- * the machine's memory, or the number of MiB in the parameter `memory`. A
- * request that exceeds this limit fails with ENOMEM. If the machine runs out of
- * memory, a request fails instead of invoking the OOM killer.
+ * All consumers together may use half of the machine's memory, or the number of
+ * MiB in the parameter `memory`. A request that exceeds this limit fails with
+ * ENOMEM. Memory is also charged to the control group of the process
+ * (GFP_KERNEL_ACCOUNT). If the machine runs out of memory, a request fails
+ * instead of invoking the OOM killer.
  */
 #include "kmod/consumer.h"
 

@@ -2,10 +2,9 @@
 /*
  * Reads the members of fds[n] from the current process's table of files.
  *
- * The table, the file and its names are copied from memory that may change or
- * be freed at the same time. A copy may fail or show an old state. Only
- * pointers in copies are followed. Files on file systems without a mount point
- * have the names that /proc/PID/fd shows for them.
+ * The table and the files may change or be freed at the same time. So they are
+ * copied, and only pointers in copies are followed. A copy may fail or show an
+ * old state.
  */
 #include "kmod/open_file.h"
 
@@ -73,7 +72,7 @@ u64 dt_file_number(u32 fd, u32 id)
 
 	if (dt_find_file(fd, &f))
 		return 0;
-	/* fi_oflags contains the flags that fcntl(F_GETFL) returns. */
+	/* fcntl(F_GETFL) returns the same flags. */
 	return id == DIF_VAR_fi_offset ? (u64)f.pos : f.flags & ~__FMODE_NONOTIFY;
 }
 

@@ -11,8 +11,8 @@
 struct file;
 
 /*
- * Returns the file that the current process has open as fd, or NULL if fd is
- * not open. The file may be freed at any time, because no reference is taken.
+ * Returns the file that the current process has open as fd, or NULL. The file
+ * may be freed at any time, because no reference is taken.
  */
 struct file *dt_file_of(u32 fd);
 /*
@@ -22,8 +22,8 @@ struct file *dt_file_of(u32 fd);
 u64 dt_file_number(u32 fd, u32 id);
 /*
  * Writes the value of a string member of fds[fd], at most max bytes without a
- * NUL. `id` is the member's number in DIF_VAR_FILES. Returns the number of
- * bytes written. The text is <none> if fd is not open.
+ * NUL. Returns the number of bytes written. The text is <none> if fd is not
+ * open.
  */
 u64 dt_file_text(u32 fd, u32 id, char *to, u64 max);
 

@@ -3,10 +3,8 @@
  * Reads data of the current process without locks.
  *
  * Parents, groups and paths are read with copy_from_kernel_nofault(), because
- * RCU may not be watching. A path is built from its last name upward, through
- * the parent directories and mounts. A signal is sent from an irq_work,
- * because a probe may fire while the current thread already holds a lock that
- * is needed to send a signal.
+ * RCU may not be watching. A signal is sent from an irq_work, because the
+ * current thread may hold a lock that sending a signal needs.
  */
 #include "kmod/process.h"
 
@@ -72,8 +70,8 @@ u64 dt_arguments(char *to, u64 max)
 }
 
 /*
- * The first fields of struct mount, which are the same in all kernels since
- * 3.3. `mountpoint` is the mount point, which is in the mount `parent`.
+ * The first fields of struct mount, which have not changed since 3.3.
+ * `mountpoint` is in the mount `parent`.
  */
 struct dt_mount_head {
 	struct hlist_node hash;
@@ -203,9 +201,8 @@ int dt_descends_from(u64 pid)
 }
 
 /*
- * Reads the FS base from the processor, because programs can set it without a
- * system call. The value that the kernel has saved for the running task may
- * therefore be out of date.
+ * Reads the FS base from the processor. The value that the kernel has saved may
+ * be out of date, because programs can set the FS base without a system call.
  */
 u64 dt_user_fs_base(void)
 {

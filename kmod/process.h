@@ -35,16 +35,15 @@ u64 dt_user_fs_base(void);
 u64 dt_user_gs_base(void);
 struct mm_struct;
 /*
- * Finds the process that has this number in the caller's PID namespace, and
- * stores its pid and its mm. Returns 0, or -ESRCH if the process does not exist
- * or has no memory. *pid is set in both cases; the caller releases it with
- * put_pid(). *mm is valid only on success; the caller then releases it with
- * mmdrop().
+ * Finds the process with this number in the caller's PID namespace. Returns 0,
+ * or -ESRCH if the process does not exist or has no memory. *pid is set in both
+ * cases; the caller releases it with put_pid(). On success, *mm is also set;
+ * the caller releases it with mmdrop().
  */
 int dt_grab_mm(s32 number, struct pid **pid, struct mm_struct **mm);
 /*
- * Sends a signal to the current process, which receives it when it returns to
- * user space.
+ * Sends a signal to the current process. The process receives the signal when
+ * it returns to user space.
  */
 int dt_signal_soon(int sig);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Defines the array dt_stables, which has an element for each row of
- * abi/stable.h, and dt_choose_always(), which is for probes that always fire
- * and have no arguments.
+ * Defines the array dt_stables, with an element for each row of abi/stable.h.
  */
 #include "abi/stable.h"
 

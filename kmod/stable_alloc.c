@@ -37,10 +37,7 @@ int dt_choose_alloc_cache(const u64 *in, u64 *out)
 	return dt_memory(in[1], in[0], in[2], dt_size(in[2]), out);
 }
 
-/*
- * @in: arguments of the tracepoint kfree(caller, address), which do not include
- * the number of bytes
- */
+/* @in: arguments of the tracepoint kfree(caller, address), which has no size */
 int dt_choose_alloc_kfree(const u64 *in, u64 *out)
 {
 	return dt_memory(in[1], in[0], 0, 0, out);

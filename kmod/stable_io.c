@@ -2,26 +2,21 @@
 /*
  * Implements the io probes, which fire for block I/O. Their three arguments
  * describe a buffer, its device and its file. All three are the address of the
- * same bio: the bio is the buffer, refers to the device, and contains pages of
- * the file.
+ * same bio.
  *
- * When a bio is done, its iterator has reached the end. To show the buffer in
- * its original state, arg0 of a done probe points to a copy of the bio, which
- * is stored after the arguments. The iterator of the copy is reset according to
- * the bio's vectors.
+ * When a bio is done, its iterator has reached the end. So arg0 of a done probe
+ * points to a copy of the bio whose iterator has been reset. The copy is stored
+ * after the arguments.
  *
  * The wait probes fire in three functions, but only once for each wait:
  *   submit_bio_wait()   waits for the bio in its argument.
- *   io_schedule()       waits for a page, a buffer or a request. It has no
- *                       arguments, so the probe shows a bio without a device.
- *   blk_io_schedule()   waits for direct I/O. Here too, the probe shows a bio
- *                       without a device. If the kernel does not check for
- *                       hung tasks, blk_io_schedule() calls io_schedule(), and
- *                       only the probe in io_schedule() fires. Otherwise
- *                       blk_io_schedule() calls io_schedule_timeout(). The
- *                       function io_schedule_timeout() is not probed, because
- *                       submit_bio_wait() also calls it, so each wait in
- *                       submit_bio_wait() would fire the probe twice.
+ *   io_schedule()       waits for a page, a buffer or a request. The bio is
+ *                       unknown, so the probe shows a bio without a device.
+ *   blk_io_schedule()   waits for direct I/O. The bio is unknown here too. If
+ *                       blk_io_schedule() calls io_schedule(), the probe fires
+ *                       only there.
+ *
+ * io_schedule_timeout() is not probed, because submit_bio_wait() calls it.
  */
 #include "abi/stable.h"
 
@@ -72,8 +67,8 @@ static int dt_bio_done(const struct bio *bio, u64 *out)
 }
 
 /*
- * The timeout of the kernel's check for hung tasks. The value 0 turns the check
- * off. Null if the kernel was built without the check.
+ * The timeout of the kernel's check for hung tasks, or 0 if the check is off.
+ * The pointer is null if the kernel was built without the check.
  */
 static const unsigned long *dt_hung_task_timeout_s;
 
@@ -111,9 +106,8 @@ int dt_choose_io_wait_unknown(const u64 *in, u64 *out)
 }
 
 /*
- * Called for blk_io_schedule(). If blk_io_schedule() calls io_schedule(), the
- * probe fires there. In this case, this function returns -1, so that the probe
- * does not fire twice.
+ * Called for blk_io_schedule(). Returns -1 if blk_io_schedule() will call
+ * io_schedule(), because the probe fires there.
  */
 int dt_choose_io_wait_direct(const u64 *in, u64 *out)
 {

@@ -5,8 +5,7 @@
  *
  * A lock counts as held from the return of the function that acquires it to the
  * entry of the function that releases it. The adaptive probes fire for mutexes.
- * The rw probes fire for locks that sleep (struct rw_semaphore) and for locks
- * that spin (rwlock_t).
+ * The rw probes fire for struct rw_semaphore and rwlock_t.
  *
  * In rw-acquire and rw-release, arg1 is 1 for a reader and 0 for a writer. In
  * the spin and block probes, arg1 is the waiting time in ns, which waits.c
@@ -32,10 +31,9 @@ static int dt_rw(u64 lock, bool held, u64 who, u64 *out)
 }
 
 /*
- * These functions are called when a locking function has returned. in[0] is the
- * value that it returned, in[1] is the lock. Locking functions are of three
- * kinds: those that cannot fail, those that return 0 or -errno (_if_0), and
- * those that return true or false (_if_1).
+ * Called when a locking function has returned. in[0] is the returned value,
+ * in[1] is the lock. The suffix says which value means success: _if_0 for 0,
+ * _if_1 for true.
  */
 int dt_choose_lock_taken(const u64 *in, u64 *out)
 {
@@ -157,9 +155,8 @@ int dt_choose_lock_rw_spin(const u64 *in, u64 *out)
 }
 
 /*
- * The layout of the count of a struct rw_semaphore. DT_RWSEM_WRITER is the bit
- * that is set for a writer. DT_RWSEM_READERS is the position of the lowest bit
- * of the number of readers.
+ * In the count of a struct rw_semaphore, DT_RWSEM_WRITER is set for a writer.
+ * DT_RWSEM_READERS is the lowest bit of the number of readers.
  */
 #define DT_RWSEM_WRITER 1
 #define DT_RWSEM_READERS 8

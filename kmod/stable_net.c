@@ -3,18 +3,14 @@
  * Implements the ip, tcp and udp probes, which fire for packets and for changes
  * of a connection's state.
  *
- * The send probes of tcp and udp fire after IP has put its header in front of
- * the segment: in __ip_local_out() for IPv4 and in ip6_output() for IPv6.
- * Forwarded packets also pass through ip6_output(), but they have no socket and
- * fire no probe there.
+ * The send probes of tcp and udp fire after IP has added its header to the
+ * segment. A segment is the data that TCP and IP pass to each other. A device
+ * may split a segment into several packets.
  *
  * The receive probes of tcp and udp fire when the kernel has found the socket
  * for the segment. For TCP, this may be a connection request or a socket in
  * TIME_WAIT. tcp:::receive also fires if there is no socket and the kernel
  * answers with a reset.
- *
- * A segment is the data that TCP and IP pass to each other. A device may split
- * a segment into several packets.
  */
 #include "abi/packet.h"
 #include "abi/stable.h"
@@ -57,8 +53,8 @@ static void dt_packet_turn(struct dtk_packet *p)
 
 /*
  * Stores the addresses, ports and state of a socket. @sk may also be a
- * connection request or a socket in TIME_WAIT. These are not a struct sock, so
- * only members of struct sock_common are read before sk_fullsock() is checked.
+ * connection request or a socket in TIME_WAIT. Only members of struct
+ * sock_common may be read before sk_fullsock() is checked.
  */
 static void dt_packet_of_socket(struct dtk_packet *p, const struct sock *sk, enum dt_way way)
 {
@@ -96,8 +92,8 @@ static bool dt_is_linear(const struct sk_buff *skb, const void *header, size_t b
 
 /*
  * Stores the source, the destination and the payload size of an IP packet.
- * Returns a pointer to the data after the IP header, or NULL if the header is
- * not in the linear part of @skb.
+ * Returns the data after the IP header, or NULL if the header is not in the
+ * linear part of @skb.
  */
 static const void *dt_packet_of_ip(struct dtk_packet *p, const struct sk_buff *skb)
 {
@@ -129,9 +125,8 @@ static const void *dt_packet_of_ip(struct dtk_packet *p, const struct sk_buff *s
 }
 
 /*
- * Stores the ports of the TCP or UDP header. Both kinds of header begin with
- * the two ports. Returns the header, or NULL if its first @bytes bytes are not
- * available.
+ * Stores the ports of the TCP or UDP header. Returns the header, or NULL if its
+ * first @bytes bytes are not available.
  */
 static const void *dt_packet_of_segment(struct dtk_packet *p, const struct sk_buff *skb,
 					size_t bytes)
@@ -209,8 +204,8 @@ int dt_choose_tcp_receive(const u64 *in, u64 *out)
 }
 
 /*
- * @in: arguments of tcp_v6_do_rcv(sk, skb). That function passes IPv4 segments
- * to tcp_v4_do_rcv(), where the probe fires for them.
+ * @in: arguments of tcp_v6_do_rcv(sk, skb), which passes IPv4 segments to
+ * tcp_v4_do_rcv(). The probe fires there for IPv4.
  */
 int dt_choose_tcp_receive6(const u64 *in, u64 *out)
 {
@@ -221,10 +216,8 @@ int dt_choose_tcp_receive6(const u64 *in, u64 *out)
 
 /*
  * @in: result and arguments of tcp_check_req(listener, skb, request, fastopen,
- * &stolen). Does not fire with TCP Fast Open, because the segment has already
- * been reported as received. Does not fire if another processor created a
- * socket for the request first (*stolen), because the segment will be reported
- * for that socket.
+ * &stolen). With TCP Fast Open, the segment has already been reported. If
+ * *stolen is set, the segment will be reported for another socket.
  */
 int dt_choose_tcp_receive_request(const u64 *in, u64 *out)
 {
@@ -236,7 +229,7 @@ int dt_choose_tcp_receive_request(const u64 *in, u64 *out)
 /*
  * @in: result and arguments of tcp_timewait_state_process(timewait, skb). A SYN
  * that starts a new connection is reported later, for the listener. If the
- * listener is closed, the SYN is answered as usual but not reported.
+ * listener is closed, the SYN is not reported.
  */
 int dt_choose_tcp_receive_late(const u64 *in, u64 *out)
 {
@@ -244,8 +237,8 @@ int dt_choose_tcp_receive_late(const u64 *in, u64 *out)
 }
 
 /*
- * @in: arguments of tcp_v4_send_reset(sk, skb, ...). Fires only if sk is NULL,
- * which means that no socket was found for the segment.
+ * @in: arguments of tcp_v4_send_reset(sk, skb, ...). sk is NULL if no socket
+ * was found for the segment.
  */
 int dt_choose_tcp_receive_unclaimed(const u64 *in, u64 *out)
 {
@@ -259,8 +252,8 @@ int dt_choose_tcp_receive_unclaimed(const u64 *in, u64 *out)
 }
 
 /*
- * @in: arguments of tcp_finish_connect(sk, skb). The state of sk has not been
- * changed yet, so the new state is stored here.
+ * @in: arguments of tcp_finish_connect(sk, skb). The state of sk has not
+ * changed yet.
  */
 int dt_choose_tcp_connect_established(const u64 *in, u64 *out)
 {
@@ -281,7 +274,7 @@ int dt_choose_tcp_connect_refused(const u64 *in, u64 *out)
 
 /*
  * @in: arguments of tcp_v4_send_reset(sk or NULL, skb). The probe's packet is
- * the reset, which answers skb and does not exist yet.
+ * the reset, which does not exist yet.
  */
 int dt_choose_tcp_accept_refused(const u64 *in, u64 *out)
 {

@@ -57,10 +57,9 @@ int dt_choose_proc_exec_failure(const u64 *in, u64 *out)
 }
 
 /*
- * Returns whether a tracer may hold the process at PTRACE_EVENT_EXEC, which is
- * between the tracepoint sched_process_exec and proc_exec_connector(). With -x
- * evaltime=exec, dtrace holds a command there until the probes are enabled, so
- * exec-success fires at proc_exec_connector() instead of the tracepoint.
+ * Returns whether a tracer may hold the process at PTRACE_EVENT_EXEC. dtrace
+ * may then enable probes there (-x evaltime=exec), after the tracepoint
+ * sched_process_exec. So exec-success fires later, at proc_exec_connector().
  */
 static bool dt_is_held_at_exec(void)
 {
@@ -149,10 +148,7 @@ static int dt_fault_of(int sig, int code)
 	}
 }
 
-/*
- * Fires for a signal that the kernel sends because of an instruction that the
- * thread executed.
- */
+/* Fires for a signal that an instruction of the thread caused. */
 int dt_choose_proc_fault(const u64 *in, u64 *out)
 {
 	const struct kernel_siginfo *info = (void *)in[1];
@@ -167,17 +163,14 @@ int dt_choose_proc_fault(const u64 *in, u64 *out)
 }
 
 /*
- * Called when the current thread receives a SIGKILL, which may replace another
- * signal (see below). Returns the signal that ends the process. It may be
- * SIGKILL itself. Returns 0 if no signal ends the process, if the signal has
- * already been delivered, or if the thread is not the first of its process.
+ * Called when the current thread receives a SIGKILL. Returns the signal that
+ * ends the process, which may be SIGKILL itself. Returns 0 if no signal ends
+ * the process, if the signal has already been delivered, or if the thread is
+ * not the first of its process.
  *
- * A signal that ends a process without a core dump is not delivered. Instead,
- * the kernel stores it as the group's exit code and sends SIGKILL to every
- * thread. exit_group() and execve() also send SIGKILL to the other threads,
- * although no signal ends the process. Signals that dump core, and all signals
- * to a traced thread except SIGKILL, have already been delivered under their
- * own numbers.
+ * If a signal ends a process without a core dump, the kernel does not deliver
+ * the signal. It stores the signal in group_exit_code and sends SIGKILL to
+ * every thread.
  */
 static int dt_fatal_signal(void)
 {
@@ -196,7 +189,7 @@ static_assert(sizeof(struct kernel_siginfo) <= 8 * (DT_STABLE_ARGS - DT_SIGNAL_A
 
 /*
  * @in: arguments of the tracepoint signal_deliver(sig, info, action). arg2 of
- * the probe is the handler. For the default action, it is SIG_DFL, which is 0.
+ * the probe is the handler, or 0 (SIG_DFL) for the default action.
  */
 int dt_choose_proc_signal_handle(const u64 *in, u64 *out)
 {

@@ -55,9 +55,8 @@ int dt_choose_sched_queue(const u64 *in, u64 *out)
 }
 
 /*
- * @in: arguments of the tracepoint sched_pi_setprio(task, from). From now on,
- * @task runs with its own priority or that of @from, whichever is higher. If
- * @from is null, @task runs with its own priority.
+ * @in: arguments of the tracepoint sched_pi_setprio(task, from). @task gets the
+ * priority of @from if that is higher than its own. @from may be null.
  */
 int dt_choose_sched_lend_pri(const u64 *in, u64 *out)
 {

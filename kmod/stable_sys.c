@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Implements the sysinfo probes, which fire when a statistic of the system
- * increases. arg0 is the increment. Of the probes that count system calls, only
- * sysfork and sysvfork also count those of 32-bit programs.
+ * increases. arg0 is the increment. The system calls of 32-bit programs are
+ * counted only by sysfork and sysvfork.
  */
 #include "abi/stable.h"
 #include "kmod/waits.h"
@@ -111,8 +111,8 @@ int dt_choose_sys_writech(const u64 *in, u64 *out)
 }
 
 /*
- * Returns whether kernel_clone(args) creates a process on behalf of a system
- * call, rather than a thread of a process or a kernel thread.
+ * Returns whether kernel_clone(args) creates a process for a system call, not a
+ * thread or a kernel thread.
  */
 static bool dt_forks(const struct kernel_clone_args *args)
 {
@@ -135,7 +135,7 @@ int dt_choose_sys_vfork(const u64 *in, u64 *out)
 
 /*
  * @in: arguments of path_parentat(lookup, flags, parent). Fires for the first
- * attempt, which uses RCU, but not for the slower retries without it.
+ * attempt, which uses RCU, but not for retries.
  */
 int dt_choose_sys_namei_parent(const u64 *in, u64 *out)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Implements the vfs probes. They are the probes of FreeBSD's file system
- * layer, and fire in the corresponding Linux functions. An inode takes the
- * place of the vnode. The file, the dentry or the name on which the function
- * operates takes the place of FreeBSD's structure of arguments.
+ * Implements the vfs probes, which are those of FreeBSD's file system layer.
+ * They fire in the corresponding Linux functions. An inode takes the place of
+ * the vnode. The file, dentry or name takes the place of FreeBSD's structure of
+ * arguments.
  *
  * The arguments of a function may have been freed when it returns. Therefore
  * they are read as memory that may be invalid.
@@ -19,7 +19,7 @@
 
 /*
  * Reads a member of the object at the address `at` as a number. The value is 0
- * if `at` is 0 or the memory cannot be read.
+ * if the memory cannot be read.
  */
 #define DT_MEMBER(at, type, member)                                                    \
 	({                                                                             \
@@ -94,9 +94,8 @@ static bool dt_is_open(u64 file)
 }
 
 /*
- * @in: arguments of __fput(file), which the kernel calls at the last close. It
- * also calls __fput() for a file whose open failed, but the probe does not fire
- * for such a file. __fput() has no result, so errno is always 0.
+ * @in: arguments of __fput(file), which the kernel calls at the last close.
+ * __fput() has no result, so errno is always 0.
  */
 int dt_choose_vop_close(const u64 *in, u64 *out)
 {
@@ -110,7 +109,7 @@ int dt_choose_vop_closed(const u64 *in, u64 *out)
 
 /*
  * Returns the file of an ioctl(). @registers is the argument of
- * __x64_sys_ioctl(), which is traced because vfs_ioctl() is inlined into it.
+ * __x64_sys_ioctl(), into which vfs_ioctl() is inlined.
  */
 static u64 dt_file_of_call(u64 registers)
 {
@@ -158,10 +157,9 @@ int dt_choose_vop_folder_int(const u64 *in, u64 *out)
 }
 
 /*
- * Called for vfs_open(path, file). If the current open() has just created the
- * file, stores the arguments of vop_create and returns their number. Otherwise
- * returns -1. Each file system creates files with a method of its own, so there
- * is no common kernel function for this step that could be probed instead.
+ * Called for vfs_open(path, file). If open() has just created the file, stores
+ * the arguments of vop_create and returns their number. Otherwise returns -1.
+ * Files have no common kernel function that creates them.
  */
 static int dt_opened_new(u64 path, u64 file, u64 *out)
 {

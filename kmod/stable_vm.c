@@ -4,10 +4,9 @@
  * system increases. arg0 is the increment.
  *
  * A page counts as zero-filled if it is allocated for a process with
- * __GFP_ZERO. A huge page counts as zero-filled when it is cleared. A page
- * counts as copied if a write fault has replaced it with a different page.
- * Paging in and out is the input and output of pages in the page cache and the
- * swap cache.
+ * __GFP_ZERO, and a huge page when it is cleared. A page counts as copied if a
+ * write fault has replaced it with a different page. Paging is the input and
+ * output of pages in the page cache and the swap cache.
  */
 #include "abi/stable.h"
 
@@ -131,8 +130,8 @@ enum dt_paged {
 
 /*
  * Returns whether a bio pages anonymous memory or a file. Returns
- * DT_PAGED_NOTHING if the bio does not page, or if its operation is not @op.
- * Direct I/O is not paging, because the pages of its bio belong to a process.
+ * DT_PAGED_NOTHING if its operation is not @op or it does direct I/O, which is
+ * not paging.
  */
 static enum dt_paged dt_paged(struct bio *bio, enum req_op op)
 {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Walks the kernel's stack with the kernel's own unwinder (ORC), and the
- * process's stack with tables from the consumer (unwind.h), or with frame
- * pointers if there are no tables.
+ * Walks the kernel's stack with the kernel's unwinder (ORC). Walks the
+ * process's stack with the consumer's tables (unwind.h), or with frame pointers
+ * if there are no tables.
  *
  * If x->regs is null, the kernel has called our code to fire the probe. The
- * frames of this module, and of the kernel's tracing code that called it, are
- * then omitted. If x->frame is set, the omitted frames are the innermost ones
- * whose stack pointers are at or below x->frame. Otherwise, they are the
- * innermost ones whose code is in this module or in
- * [x->skip_begin, x->skip_end).
+ * frames of our code, and of the kernel's tracing code, are then omitted:
+ *
+ *   - If x->frame is set, the innermost frames with stack pointers up to
+ *     x->frame.
+ *   - Otherwise, the innermost frames in this module or between x->skip_begin
+ *     and x->skip_end.
  */
 #include "kmod/stack.h"
 
@@ -54,15 +55,15 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 	if (x->regs && user_mode(x->regs))
 		return; /* a probe in user code has no kernel stack */
 	/*
-	 * If the unwinder is started with registers, it begins with the caller
-	 * of the interrupted function. The pc in the registers is added here.
+	 * The unwinder begins with the caller of the interrupted function if it
+	 * is started with registers.
 	 */
 	if (x->regs && !dt_take(f, instruction_pointer(x->regs)))
 		return;
 	/*
 	 * The unwinder skips frames whose stack pointer is below `first`.
-	 * Kernels differ in whether they also skip a frame whose stack pointer
-	 * equals `first`. `first` is odd here, so no stack pointer equals it.
+	 * Kernels differ in whether they skip a frame at `first` itself.
+	 * `first` is odd here, so no stack pointer equals it.
 	 */
 	if (!x->regs && x->frame)
 		first = (unsigned long *)(x->frame + 1);
@@ -106,11 +107,8 @@ u64 dt_caller(const struct dt_context *x)
 
 /*
  * Changes the frame to that of the caller, which is found with the frame
- * pointer. Returns false if there is no caller.
- *
- * If x->at_call is set, the first frame is at the entry or the return of its
- * function. The frame pointer then belongs to the caller, and the return
- * address is at the stack pointer.
+ * pointer. Returns false if there is no caller. If x->at_call is set, the
+ * return address of the first frame is at the stack pointer.
  */
 static bool dt_by_pointer(const struct dt_context *x, struct dt_user_frame *f, bool first)
 {

@@ -10,7 +10,7 @@
 
 /*
  * Stores the kernel stack, starting at the probe, in at most @max entries.
- * Returns the number of stored entries, which is 0 for a probe in user code.
+ * Returns the number of entries, which is 0 for a probe in user code.
  */
 s64 dt_kernel_stack(const struct dt_context *x, u64 *pcs, u32 max);
 /* Returns the number of frames of the kernel stack, at most 1024. */
@@ -21,9 +21,8 @@ u64 dt_stack_depth(const struct dt_context *x);
  */
 u64 dt_caller(const struct dt_context *x);
 /*
- * Stores the stack of the process, in at most @max entries. Walks it with the
- * consumer's tables (unwind.h), or with frame pointers if there are no tables.
- * Returns the number of stored entries, which is 0 for a kernel thread.
+ * Stores the stack of the process in at most @max entries. Returns the number
+ * of entries, which is 0 for a kernel thread.
  */
 s64 dt_user_stack(const struct dt_context *x, u64 *pcs, u32 max);
 

@@ -3,19 +3,16 @@
  * Finds kernel symbols by name, and functions that must not be probed.
  *
  * kallsyms_lookup_name() is not exported, but registering a disabled kprobe on
- * it yields its address. It is called through a static call, which is a direct
- * call, so indirect branch tracking (IBT) does not check it.
+ * it yields its address. It is called through a static call, because indirect
+ * branch tracking (IBT) would refuse an indirect call.
  *
- * The return hook (fbt_return.c) is the kernel's kretprobe. The functions that
- * run when a hooked function returns must not be hooked themselves, or their
- * returns would run the hook again until the stack is full. The kernel marks
- * these functions with NOKPROBE_SYMBOL() and collects them in kprobe_blacklist,
- * together with code where a kprobe cannot be handled. This file keeps a copy
- * of that list and reads it again after modules have been loaded or removed.
+ * kprobe_blacklist contains the functions that kprobes must not probe. The
+ * return hook (fbt_return.c) is a kretprobe, so this module must not probe them
+ * either. This file keeps a copy of the list, and reads it again after modules
+ * have been loaded or removed.
  *
- * The compiler may split a part off a function. If nmi_handle() is forbidden,
- * nmi_handle.part.0() is forbidden too, although the list does not name it. The
- * kernel applies the same rule.
+ * If nmi_handle() is on the list, its split part nmi_handle.part.0() is
+ * forbidden too. The kernel applies the same rule.
  */
 #include "kmod/symbols.h"
 

@@ -17,25 +17,24 @@ unsigned long dt_kernel_symbol(const char *name);
 struct insn;
 /*
  * Calls the kernel's insn_decode() for 64-bit text. Returns 0 or a negative
- * errno value, which is -EOPNOTSUPP if this kernel has no insn_decode().
+ * errno, which is -EOPNOTSUPP if this kernel has no insn_decode().
  */
 int dt_decode(struct insn *insn, const void *text, int bytes);
 
 /*
- * Reads the kernel's list of functions that kprobes must not probe, if the list
- * may have changed since the last call. Returns 0, -ENOMEM, or -EOPNOTSUPP if
- * the kernel has no list with the expected name. The caller holds the lock
- * under which dt_is_forbidden() is called.
+ * Reads the kernel's list of functions that kprobes must not probe, if it may
+ * have changed. Returns 0, -ENOMEM, or -EOPNOTSUPP if the list is not found.
+ * The caller holds the lock under which dt_is_forbidden() is called.
  */
 int dt_forbidden_read(void);
 /*
- * Causes the next dt_forbidden_read() to read the list again. Called when a
- * module has been loaded or removed.
+ * Makes the next dt_forbidden_read() read the list again. Called when a module
+ * has been loaded or removed.
  */
 void dt_forbidden_changed(void);
 /*
- * Returns whether the function at this address is on the list, or is a part
- * that the compiler split off from a function on the list.
+ * Returns whether the function is on the list, or was split off from a function
+ * on the list.
  */
 bool dt_is_forbidden(unsigned long function);
 

@@ -5,10 +5,9 @@
  *
  * The arguments of the entry probe are the six arguments of the system call.
  * arg0 and arg1 of the return probe are both the value that a C program
- * receives. If the call fails, they are -1, and D's errno is the error number.
- * If the call is restarted because of a signal, errno is EINTR, which the
- * program would receive if the call were not restarted. System calls of 32-bit
- * programs have different numbers, so they fire no probes.
+ * receives, which is -1 after an error. If the call is restarted because of a
+ * signal, errno is EINTR. System calls of 32-bit programs have different
+ * numbers, so they fire no probes.
  */
 #include "kmod/consumer.h"
 

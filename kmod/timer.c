@@ -3,13 +3,13 @@
  * Implements the profile provider with high-resolution timers. A profile probe
  * has a timer on each CPU. A tick probe has a single timer.
  *
- * The timers of a CPU are stopped when the CPU goes offline, and are started
- * again when it comes online. Otherwise the kernel would move them to another
- * CPU, where each profile probe would then fire twice per interval.
+ * The timers of a CPU are stopped while the CPU is offline. Otherwise the
+ * kernel would move them to another CPU, where each profile probe would then
+ * fire twice.
  *
- * If the timer interrupted the kernel, arg0 is the program counter and arg1 is
- * 0. If the timer interrupted a process, arg1 is the program counter and arg0
- * is 0. arg2 is the delay of the timer in ns.
+ * arg0 is the program counter if the timer interrupted the kernel, otherwise 0.
+ * arg1 is the program counter if it interrupted a process, otherwise 0. arg2 is
+ * the delay of the timer in ns.
  */
 #include "kmod/consumer.h"
 

@@ -3,16 +3,13 @@
  * Implements the sdt provider, whose probes are the kernel's tracepoints, and
  * finds tracepoints by name.
  *
- * A tracepoint passes each callback a pointer of ours, followed by the
- * tracepoint's own arguments. Our callback has ten parameters of one word for
- * these arguments, and receives their values in the registers and stack slots
- * of C's calling convention. If a tracepoint has fewer arguments, the values of
- * the remaining words are arbitrary. A probe never has more args[] than its
- * tracepoint has arguments.
+ * Our callback has ten parameters of one word for the tracepoint's arguments.
+ * C's calling convention passes them in the same registers and stack slots for
+ * any number of arguments. If a tracepoint has fewer arguments, the remaining
+ * words are arbitrary, but the probe does not have args[] for them.
  *
- * Our notifier is called when a module with tracepoints is loaded or unloaded.
- * It keeps a list of these modules, and removes our callbacks before a module
- * is unloaded.
+ * Our notifier keeps a list of the modules with tracepoints, and removes our
+ * callbacks before a module is unloaded.
  */
 #include "kmod/consumer.h"
 
@@ -127,8 +124,8 @@ static bool dt_reads_waits(const struct dt_tracepoint *t)
 
 /*
  * The maximum number of callbacks that a consumer may add to one tracepoint.
- * Each firing of a tracepoint calls all of its callbacks, and the kernel copies
- * their array whenever one is added or removed.
+ * Each firing calls all callbacks, and the kernel copies their array at each
+ * change.
  */
 #define DT_OF_TRACEPOINT 64
 #define DT_TRACEPOINTS 16384 /* per consumer */

@@ -2,14 +2,13 @@
 /*
  * Keeps the unwind tables of files and the maps of processes (unwind.h).
  *
- * A table is kept until its consumer is closed. The maps of a process are
- * replaced when the consumer passes newer ones. They may be freed when no task
- * uses the memory of the process any more. Only probes in threads that use this
- * memory read the maps, and only in code where RCU is watching.
+ * A table is kept until its consumer is closed. Newer maps of a process replace
+ * the older ones. Maps may be freed when no task uses the memory of the
+ * process. Only probes in threads that use this memory read the maps, and only
+ * if RCU is watching.
  *
- * If a process unmaps a file and then maps another file at the same address,
- * the stored map still looks valid. So maps that probes have used are requested
- * from the consumer again when they are one second old. Several processes may
+ * A process may map another file at the address of a map. So the consumer must
+ * pass used maps again when they are one second old. Several processes may
  * share one mm, so the request names a process that has used the maps.
  */
 #include "kmod/unwind.h"
@@ -46,21 +45,19 @@ struct dt_process {
 	struct dt_process *gone; /* next in the list of removed processes */
 	struct mm_struct *mm;
 	/*
-	 * time in jiffies when the consumer last passed the maps, or when they
-	 * were last requested from it
+	 * time in jiffies when the maps were last passed by the consumer, or
+	 * last requested from it
 	 */
 	unsigned long told_at;
 	/*
 	 * True if the consumer has passed the same maps at least twice in a
-	 * row. A probe that encounters an address outside these maps then
-	 * requests new maps (see strangers) only if at least one second has
-	 * passed since told_at. If is_same is false, such a probe always
-	 * requests new maps.
+	 * row. If a probe then finds an address outside the maps, new maps are
+	 * requested (strangers) at most once per second.
 	 */
 	bool is_same;
 	/*
-	 * the number, in the initial PID namespace, of a thread group that has
-	 * used the maps since told_at, or 0 if there is none
+	 * a thread group (initial PID namespace) that has used the maps since
+	 * told_at, or 0
 	 */
 	u32 used_by;
 	u32 n;
@@ -73,9 +70,9 @@ struct dt_unwind {
 	struct dt_rules *tables[DT_MAX_TABLES];
 	struct dt_process *buckets[1 << DT_BUCKET_BITS];
 	/*
-	 * The numbers, in the initial PID namespace, of thread groups whose
-	 * maps are missing or incomplete. The consumer must pass new maps for
-	 * them. An entry is 0 if it is free.
+	 * Thread groups (initial PID namespace) whose maps are missing or
+	 * incomplete. The consumer must pass new maps for them. An entry is 0
+	 * if it is free.
 	 */
 	u32 strangers[DT_STRANGERS];
 };
@@ -130,11 +127,9 @@ static const struct dtk_unwind_rule *dt_rule_of(const struct dt_rules *table, u6
 }
 
 /*
- * Unwinds through the frame of a signal. The caller passes in @frame the frame
- * of the code that calls rt_sigreturn() after the signal handler. Changes
- * @frame to that of the code that the signal interrupted. The registers of the
- * interrupted code are in the struct ucontext at the stack pointer, from which
- * rt_sigreturn() will restore them.
+ * Unwinds through the frame of a signal. @frame is that of the code that calls
+ * rt_sigreturn(). Changes @frame to that of the code that the signal
+ * interrupted. Its registers are in the struct ucontext at the stack pointer.
  */
 static enum dt_unwound dt_out_of_signal(struct dt_user_frame *frame)
 {
@@ -273,8 +268,8 @@ static void dt_process_free(struct dt_consumer *c, struct dt_process *p)
 }
 
 /*
- * Removes from a bucket the entries whose mm has no users, and the entries for
- * the mm of @newest that are older than @newest. Adds them to the list @gone.
+ * Removes from a bucket the entries whose mm has no users, and older entries
+ * for the mm of @newest. Adds them to the list @gone.
  */
 static void dt_bucket_clean(struct dt_unwind *u, struct dt_process **at,
 			    const struct dt_process *newest, struct dt_process **gone)
@@ -319,8 +314,8 @@ static void dt_buckets_clean(struct dt_consumer *c)
 }
 
 /*
- * Returns whether the maps in @newer are the same as the stored maps of its
- * mm. If they are, marks the stored maps as up to date.
+ * Returns whether the stored maps are the same as the maps in @newer. If so,
+ * marks the stored maps as up to date.
  */
 static bool dt_process_refresh(struct dt_unwind *u, const struct dt_process *newer)
 {
@@ -419,8 +414,8 @@ static int dt_tell_strangers(struct dt_unwind *u, struct dtk_list *list)
 			continue;
 		number = dt_number_here(xchg(&u->strangers[i], 0));
 		/*
-		 * number is 0 if the process has exited, or is not visible in
-		 * the caller's PID namespace
+		 * number is 0 if the process has exited or is not visible to
+		 * the caller
 		 */
 		if (number)
 			error = dt_tell(list, number);

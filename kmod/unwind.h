@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Walks the stack of a process for ustack() with tables. They contain the call
- * frame information of the process's files, in the form in which the consumer
- * passes it (struct dtk_unwind_rule).
+ * frame information of the process's files (struct dtk_unwind_rule).
  *
  *   consumer ── processes, by mm ── maps, by address ── table ── rules, by place in the file
  *
  * Probes read these tables in any context and take no lock. A probe in an
  * unknown process records that process, so that the consumer can pass its maps
- * and tables. Until the consumer has passed them, frame pointers are used.
+ * and tables. Until then, frame pointers are used.
  */
 #ifndef KMOD_UNWIND_H
 #define KMOD_UNWIND_H
@@ -35,9 +34,8 @@ enum dt_unwound {
 	DT_NO_RULE,	/* no table has a rule for this address */
 };
 /*
- * Changes the frame to that of its caller. @at is the address whose rule is
- * used: the pc of interrupted code, or a return address minus one. The current
- * task must have user memory.
+ * Changes the frame to that of its caller. @at is the pc of interrupted code,
+ * or a return address minus one. The current task must have user memory.
  */
 enum dt_unwound dt_unwind_step(struct dt_unwind *u, struct dt_user_frame *frame,
 			       unsigned long at);

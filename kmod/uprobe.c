@@ -7,18 +7,15 @@
  *        └─ pid ──▶ memory (mm) of the program that the process currently runs
  *
  * The kernel writes breakpoints into the memory of each process for which our
- * filter returns true. If a site belongs to one process, this is only the
- * memory of that process. A child that the process forks has a copy of the
- * breakpoint. If the child is not selected, the breakpoint is removed when the
- * child first reaches it. A child that shares the memory, as after vfork(),
- * fires the probe. An exec creates a new mm, which is not selected.
+ * filter returns true. A forked child has copies of the breakpoints. The kernel
+ * removes such a copy when the child reaches it, unless the child is selected.
+ * A child that shares the memory, as after vfork(), fires the probe.
  *
  * Return probes do not use uretprobes, because these replace the return
  * address. Instead, every instruction that leaves the function is a site.
  *
  * A breakpoint in the middle of an instruction would change the program. So the
- * text is decoded up to the site from an address that the caller names, usually
- * the start of the function.
+ * text is decoded up to the site, usually from the start of the function.
  *
  * The handler runs in the thread itself and may wait for a page (fire.c). The
  * handlers of one address are called in the reverse of the order in which they
@@ -69,8 +66,8 @@ struct dt_uprobe {
 
 /*
  * Returns whether the current process descends from the site's process only by
- * forks. The current process, and every process in between, must have been
- * forked after the probe was attached and must not have called exec.
+ * forks after the probe was attached. No process in between may have called
+ * exec.
  */
 static bool dt_is_child(const struct dt_uprobe *u)
 {
@@ -105,8 +102,7 @@ static bool dt_uprobe_filter(DT_UPROBE_FILTER_PARAMETERS)
 
 /*
  * Returns whether a conditional jump is taken. The condition is the low four
- * bits of the opcode of an x86 Jcc instruction. Bit 0 negates the condition
- * that the other three bits select.
+ * bits of the opcode of an x86 Jcc instruction. Bit 0 negates the condition.
  */
 static bool dt_is_taken(u32 condition, unsigned long flags)
 {
@@ -174,8 +170,7 @@ static void dt_uprobe_run(const struct dt_uprobe *u, struct pt_regs *regs)
 static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 {
 	/*
-	 * x.may_wait is 0, so dt_fault_in() does nothing. It may fault in pages
-	 * only inside a firing, and no firing has begun here. dt_bring_in()
+	 * x.may_wait must be 0, because no firing has begun. dt_bring_in()
 	 * faults in the page instead.
 	 */
 	struct dt_context x = {.regs = regs, .frame = regs->sp};
@@ -184,8 +179,8 @@ static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 	if (dt_operand_value(&u->operands[0], &x, &to, &bad) &&
 	    (!dt_bring_in(bad, sizeof(to)) || dt_operand_value(&u->operands[0], &x, &to, &bad)))
 		/*
-		 * The destination cannot be read. Either the jump itself will
-		 * fault, or a page of its jump table cannot be faulted in here.
+		 * The jump itself will fault, or a page of its jump table
+		 * cannot be faulted in.
 		 */
 		return false;
 	return dt_leaves_function(u->operands, u->n_operands, to);
@@ -233,16 +228,15 @@ static int dt_uprobe_check(const struct dtk_uprobe *from, u32 kind)
 		return 0;
 	/*
 	 * The operands of an indirect jump are its destination and two bounds
-	 * for each part of the function, so their number is odd and at least 3.
+	 * for each part of the function.
 	 */
 	return kind == DTK_URETURN && from->n_operands % 2 && from->n_operands > 1 ? 0 : -EINVAL;
 }
 
 /*
  * Decodes the file's text, starting @inside bytes before the offset. Returns 0
- * if an instruction begins at the offset, and -EILSEQ if not or if the text is
- * not valid. Other errors mean that the text cannot be read, that there is not
- * enough memory, or that this kernel has no decoder.
+ * if an instruction begins at the offset, otherwise -EILSEQ. Returns another
+ * errno if the text cannot be read, or if this kernel has no decoder.
  */
 static int dt_is_instruction(struct file *file, u64 offset, u32 inside)
 {

@@ -3,22 +3,19 @@
  * Measures waits for locks, from the first contention_begin to the
  * contention_end.
  *
- * A thread that waits for a mutex causes several contention_begin events: it
- * begins to spin, then begins to sleep, and may repeat both. Meanwhile, the
- * thread may also wait for spin locks, and an interrupt handler may wait for
- * locks of its own. So a wait is identified by its lock and its owner. The
- * owner is a thread together with the interrupt level at which it runs.
+ * A wait for a mutex may cause several contention_begin events. Meanwhile, the
+ * thread or an interrupt handler may wait for other locks. So a wait is
+ * identified by its lock and its owner. The owner is a thread together with its
+ * interrupt level.
  *
- * In the hash table of waits, each pair of owner and lock has 32 possible
- * entries. An owner takes a free entry by setting the entry's owner with
- * cmpxchg(). From then on, only that owner reads and writes the entry. This
- * needs no lock, because an owner runs only one piece of kernel code at a time.
- * If all entries for a pair are taken, the wait is not measured.
+ * Each pair of owner and lock has 32 possible entries in a hash table. An owner
+ * takes a free entry with cmpxchg(). Then only that owner reads and writes the
+ * entry, so no lock is needed. If all 32 entries are taken, the wait is not
+ * measured.
  *
- * There are three callbacks. One is for contention_begin. The second is for
- * contention_end, and completes the times before the probes' callbacks read
- * them. The third is also for contention_end. It runs after the probes'
- * callbacks and frees the entry.
+ * At contention_end, one callback completes the times before the probes'
+ * callbacks read them. Another callback frees the entry after the probes'
+ * callbacks.
  */
 #include "kmod/waits.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parses call frame information. Section 6.4 of DWARF 5 describes the instructions. The
-// section about .eh_frame in the Linux Standard Base describes lengths, CIEs and
-// augmentations.
+// Parses call frame information. Sources: section 6.4 of DWARF 5 for the instructions,
+// and the Linux Standard Base for the layout of .eh_frame.
 #include "process/call_frame_table.hpp"
 
 #include "process/frame_reader.hpp"
@@ -251,9 +250,8 @@ CallFrameTable::CallFrameTable(FrameBytes section, std::uint64_t addr)
                      [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
 }
 
-// Reads the entries. An entry or CIE begins with a length of 32 or 64 bits. Then a
-// 32-bit field follows. It is 0 in a CIE. In an entry, it is the distance from the
-// field back to the entry's CIE.
+// Reads the entries. Each entry begins with a length of 32 or 64 bits. The next 32 bits
+// are 0 in a CIE. In another entry, they are the distance back to its CIE.
 void CallFrameTable::read_entries()
 {
     constexpr std::uint32_t is_64_bit = 0xffffffff;

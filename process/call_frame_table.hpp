@@ -4,11 +4,9 @@
 //
 //   section ── once ──> entries by address ── lookup ──> rows of one entry
 //
-// The target chooses the file that contains the section. libdw keeps all registers that
-// an entry mentions, and copies them at each DW_CFA_remember_state. A small file could
-// therefore make libdw use gigabytes of memory. This class keeps only the rules for the
-// CFA, %rbp and %rip, remembers a limited number of states, and evaluates each entry in
-// one pass. An entry that exceeds a limit is ignored.
+// The section is untrusted, because the target chooses the file. libdw is not used: a
+// small file could make it use gigabytes of memory. An entry that exceeds a limit is
+// ignored.
 #pragma once
 
 #include <cstddef>
@@ -52,8 +50,8 @@ struct FrameRow {
 };
 
 // Reads an encoded address (DW_EH_PE_*). `at` is the location of the encoded bytes.
-// Returns nothing if the encoded address cannot be read, is indirect, or is relative to
-// anything but `at`.
+// Returns nothing if the address is unreadable, indirect, or relative to anything but
+// `at`.
 std::optional<std::uint64_t>
 read_frame_address(class FrameReader& in, std::uint8_t encoding, std::uint64_t at);
 
@@ -68,8 +66,8 @@ public:
     // The bytes of the section, which is loaded at `addr`, must outlive the table.
     CallFrameTable(FrameBytes section, std::uint64_t addr);
 
-    // Returns the row at an address. Returns null if no valid entry covers the address.
-    // The row is valid until the next call.
+    // Returns the row at an address, which is valid until the next call. Returns null
+    // if no valid entry covers the address.
     const FrameRow* row_at(std::uint64_t address);
 
 private:

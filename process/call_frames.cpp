@@ -20,8 +20,8 @@ struct Term {
     bool word_at = false;
 };
 
-// Evaluates an expression on a stack. Supports only the few operations that call frame
-// information uses; any other operation ends the evaluation without a result.
+// Evaluates an expression on a stack. Supports only the operations that call frame
+// information uses.
 class Evaluation {
 public:
     explicit Evaluation(TargetAddr at) : at_(at) {}
@@ -252,9 +252,7 @@ std::optional<CallFrames::Frames> CallFrames::find_section()
     return std::nullopt;
 }
 
-// Finds .eh_frame without section headers, through .eh_frame_hdr, which contains
-// a version, three encodings, and the address of .eh_frame. The section extends to the
-// end of its entries, but at most to the end of the file.
+// Finds .eh_frame without section headers, through .eh_frame_hdr.
 std::optional<CallFrames::Frames> CallFrames::find_loaded()
 {
     std::size_t n = 0;
@@ -296,9 +294,8 @@ std::optional<CallFrames::Frames> CallFrames::find_loaded()
     return std::nullopt;
 }
 
-// Finds the text in the file. Program headers are untrusted. Therefore text is limited
-// to the size of the file, and a part that overlaps another part in the file is
-// skipped, so that no byte is read more than once.
+// Finds the text in the file. Program headers are untrusted: text is limited to the
+// file's size, and overlapping parts are skipped.
 void CallFrames::find_text()
 {
     constexpr std::size_t max_parts = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The call frame information of a file. Finds the rules for an address in the text, and
-// converts them to a struct dt_rt_rule if that struct can express them.
+// converts them to a struct dt_rt_rule if possible.
 #pragma once
 
 #include "abi/frame_rule.h"
@@ -32,8 +32,7 @@ public:
     // file has no row for it.
     const FrameRow* frame_at(std::uint64_t address);
 
-    // A range of text that is in the file: its addresses, and the file offset of the
-    // first one. No two parts share bytes of the file.
+    // A range of text that is in the file. No two parts share bytes of the file.
     struct Part {
         std::uint64_t begin = 0, end = 0, offset = 0;
     };
@@ -58,8 +57,8 @@ private:
 // Converts a row to the rule for `at`, an address in the row's range. Returns nothing
 // if a dt_rt_rule cannot express the row.
 std::optional<dt_rt_rule> rule_of(const FrameRow& row, TargetAddr at);
-// Returns whether the rule may differ at each address of the row, because an expression
-// computes the CFA.
+// Returns whether an expression computes the CFA. The rule may then differ at each
+// address of the row.
 inline bool is_computed(const FrameRow& row)
 {
     return !row.cfa_by.empty();

@@ -32,8 +32,7 @@ public:
     }
     std::uint8_t byte() { return fixed<std::uint8_t>(); }
     std::uint64_t uleb() { return leb(nullptr); }
-    // Reads an unsigned number as a signed one. The offsets that compilers write are so
-    // small that the conversion does not change them.
+    // The offsets that compilers write are small enough for this conversion.
     std::int64_t uleb_as_signed() { return static_cast<std::int64_t>(uleb()); }
     std::int64_t sleb()
     {

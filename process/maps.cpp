@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parses /proc/PID/maps. A line is "begin-end perms offset major:minor inode path". The
-// first five fields are separated by single spaces. Several spaces precede the path,
-// which extends to the end of the line.
+// Parses /proc/PID/maps. A line is "begin-end perms offset major:minor inode path".
+// Several spaces precede the path, which extends to the end of the line.
 #include "process/maps.hpp"
 
 #include "base/fd.hpp"
@@ -101,8 +100,7 @@ std::optional<Mapping> parse_line(std::string_view line)
     return m;
 }
 
-// Reads a file of /proc. The kernel does not report the size of such a file, so the
-// file is read until the end.
+// Reads a file of /proc. The kernel does not report its size.
 Result<std::string> read_all(const std::string& path)
 {
     Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -132,9 +130,8 @@ Result<ProcessMaps> ProcessMaps::read(pid_t pid)
 {
     std::string path = "/proc/" + std::to_string(pid) + "/maps";
     auto text = read_all(path);
-    // If the process calls exec after the file is opened and before it is read, the
-    // file shows the old memory, which is now empty. The file is then opened and read
-    // again.
+    // If the process calls exec between the open and the read, the file is empty. It is
+    // then opened again.
     for (int i = 0; i < max_execs_met && text && text->empty(); ++i)
         text = read_all(path);
     if (!text) {
@@ -164,8 +161,8 @@ Result<ProcessMaps> ProcessMaps::parse(std::string_view text)
         maps.mappings_.push_back(std::move(*mapping));
         text.remove_prefix(std::min(end + 1, text.size()));
     }
-    // If the file is read in several pieces, a mapping that moves between two reads may
-    // appear twice or in the wrong order.
+    // A mapping that moves between two reads of the file may appear twice or out of
+    // order.
     auto order = [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; };
     if (!std::is_sorted(maps.mappings_.begin(), maps.mappings_.end(), order))
         std::stable_sort(maps.mappings_.begin(), maps.mappings_.end(), order);

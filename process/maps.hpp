@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The mappings of a process, from /proc/PID/maps.
 //
-// The kernel writes a newline in a path as \012 and escapes nothing else, so the path
-// is everything after the five fixed fields of a line. " (deleted)" after the path is
-// the kernel's mark for an unlinked file, but a file's own name can also end like that.
-// The line does not show whether " (deleted)" is the mark or a part of the name. So
-// `path` is the name without it, and `deleted` records whether it was present.
+// The kernel escapes only newlines in a path (as \012). It appends " (deleted)" to the
+// path of an unlinked file. A file's own name can also end like that, and the line does
+// not show the difference. `path` never contains this suffix, and `deleted` records it.
 #pragma once
 
 #include "base/regular_file.hpp"
@@ -23,7 +21,7 @@
 
 namespace dt {
 
-// Identifies a mapped file in the same way as the kernel does.
+// Identifies a mapped file as in a line of maps.
 struct FileId {
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
@@ -41,8 +39,7 @@ struct Mapping {
     // files, for example "[vdso]" and "[stack]".
     std::string path;
 
-    // Returns the path as the kernel prints it, with " (deleted)" if the file was
-    // unlinked. The links /proc/PID/exe and /proc/PID/fd/N have the same form.
+    // Returns the path as the kernel prints it, for example in /proc/PID/exe.
     std::string kernel_path() const { return deleted ? path + " (deleted)" : path; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
     bool is_file() const { return !path.empty() && path[0] == '/' && file.inode != 0; }
@@ -62,7 +59,7 @@ inline MappedName mapped_name(pid_t pid, const Mapping& mapping)
 
 class ProcessMaps {
 public:
-    // Errors: gone if there is no such process or it has no memory (a zombie);
+    // Errors: gone if the process does not exist or has no memory (a zombie);
     // permission if its maps are not readable.
     static Result<ProcessMaps> read(pid_t pid);
     // Errors: corrupt if a line is invalid; the text contains the line's number.
@@ -76,11 +73,11 @@ private:
     std::vector<Mapping> mappings_;
 };
 
-// Returns the mappings of a process, sorted by address. Returns none if
-// the process has exited or its maps are not readable.
+// Returns the mappings of a process, sorted by address. Returns none if the maps are
+// not readable.
 std::vector<Mapping> mappings_of(pid_t pid);
-// Returns the mapping that contains an address, or null if no mapping does. `all` is in
-// the order of addresses.
+// Returns the mapping that contains an address, or null. `all` must be sorted by
+// address.
 const Mapping* find_mapping(std::span<const Mapping> all, TargetAddr at);
 // Returns a hash of the start addresses and paths of the executable mappings of files.
 std::size_t text_mappings(pid_t pid);

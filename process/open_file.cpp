@@ -124,15 +124,13 @@ std::string OpenFile::path() const
 }
 
 // Returns the first lines of fdinfo: pos, flags, mnt_id. The fdinfo of an epoll
-// instance is not read, because the read could cause a deadlock. For a read of any
-// length the kernel computes all lines, and takes a lock of the epoll instance.
-// epoll_wait(2) holds the same lock while it writes events to the program's memory. If
-// the thread whose probe fires handles page faults (userfaultfd), that write may wait
-// for this thread. The read of fdinfo would then never return.
+// instance is not read, because the read could cause a deadlock. The kernel reads it
+// under a lock that epoll_wait(2) holds while it writes to the program's memory. That
+// write may wait for the thread whose probe fires (userfaultfd).
 std::string OpenFile::info() const
 {
     if (path() == "anon_inode:[eventpoll]")
-        // these values are the same for every epoll instance
+        // the same for every epoll instance
         return "pos:\t0\nflags:\t02\nmnt_id:\t0\n";
     return read_proc_file(pid_, task_ + "/fdinfo/" + fd_, 256);
 }
@@ -185,9 +183,8 @@ std::optional<std::string> OpenFile::text(std::uint32_t member) const
 
 std::optional<std::uint64_t> OpenFile::number(std::uint32_t member) const
 {
-    // The flags that a program passes to open(2). They exclude O_LARGEFILE, which the
-    // kernel adds for every 64-bit program, and higher bits, which the kernel uses for
-    // itself.
+    // The flags of open(2), without O_LARGEFILE, which the kernel adds for 64-bit
+    // programs. Higher bits are internal to the kernel.
     constexpr std::uint64_t flags_of_open = 037777777 & ~std::uint64_t{0100000};
     switch (member) {
     case DIF_VAR_fi_offset:

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The members of D's fds[n], an open file of a thread, taken from /proc. The file
-// itself is never accessed, so neither a slow file system nor a pipe can delay us.
+// itself is never accessed, because a slow file system or a pipe could delay us.
 //
-//   path      the target of the link /proc/PID/task/TID/fd/N: Linux's name for the
-//             file, even if it is in no directory ("socket:[7]"), followed by
-//             " (deleted)" if the file was unlinked
+//   path      the target of the link /proc/PID/task/TID/fd/N, for example "socket:[7]"
 //   offset,   /proc/PID/task/TID/fdinfo/N
 //   flags
 //   fs, mount mountinfo, by the mnt_id in fdinfo. Our own mountinfo is searched before
 //             the target's, because the path is the one in our mount namespace
 //
-// For a descriptor that is not open, texts are "<none>" and numbers are 0. "<unknown>"
+// If the descriptor is not open, texts are "<none>" and numbers are 0. "<unknown>"
 // means that /proc did not provide the data.
 #pragma once
 
@@ -21,8 +19,7 @@
 
 namespace dt {
 
-// A mount in a mountinfo file (proc(5)): its mount point, and the type of its file
-// system.
+// A mount: its mount point, and the type of its file system (mountinfo in proc(5)).
 struct Mount {
     std::string at, type;
 };
@@ -32,8 +29,9 @@ class OpenFile {
 public:
     OpenFile(pid_t pid, pid_t tid, std::uint32_t fd);
 
-    // Returns a member by its id in DIF_VAR_FILES of dif/vars.h. text() returns nullopt
-    // unless the member is a string, and number() unless it is a number.
+    // These functions return a member by its id in DIF_VAR_FILES of dif/vars.h. text()
+    // returns nullopt unless the member is a string, and number() unless it is a
+    // number.
     std::optional<std::string> text(std::uint32_t member) const;
     std::optional<std::uint64_t> number(std::uint32_t member) const;
 

@@ -99,8 +99,8 @@ bool is_in_exec(pid_t pid, pid_t tid)
     std::string call =
         read_proc_file(pid, "task/" + std::to_string(tid) + "/syscall", 64);
     char* end = nullptr;
-    // The file contains "running" if the thread is running. It begins with -1 if the
-    // thread is blocked but not in a system call.
+    // The file begins with "running" or -1 if the thread is not blocked in a system
+    // call.
     long number = std::strtol(call.c_str(), &end, 10);
     return end != call.c_str() && (number == SYS_execve || number == SYS_execveat);
 }

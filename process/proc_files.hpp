@@ -20,17 +20,17 @@ std::string read_proc_file(pid_t pid, std::string_view file, std::size_t max = 1
 std::string read_proc_link(pid_t pid, std::string_view file); // "" if unreadable
 
 // Returns the value in a line "Name:\tvalue" of a status file. Returns "" if there is
-// none.
+// no such line.
 std::string status_field(const std::string& status, std::string_view name);
 // Returns the n-th number (counted from 0) in the value of a status_field(). Returns 0
-// if there is no such number. `base` has the same meaning as in strtoull().
+// if there is no such number. `base` is as in strtoull().
 std::uint64_t status_number(const std::string& status, std::string_view name, int n = 0,
                             int base = 10);
 
 // Returns the status file of one thread.
 std::string thread_status(pid_t pid, pid_t tid);
 
-// Returns the state letter of a thread ('R', 'S', 'D', 'Z', ...). Returns 0 if it has
+// Returns the state letter of a thread ('R', 'S', 'D', 'Z', ...), or 0 if it has
 // exited.
 char thread_state(pid_t pid, pid_t tid);
 
@@ -47,8 +47,8 @@ std::vector<pid_t> threads_of(pid_t pid);
 // Linux 6.6).
 bool has_shadow_stack(pid_t pid);
 
-// Returns the value of this type (AT_ENTRY, AT_PHDR, ...) in the auxiliary vector.
-// Returns nullopt if there is none.
+// Returns a value from the auxiliary vector by its type, for example AT_ENTRY. Returns
+// nullopt if there is no such value.
 std::optional<std::uint64_t> auxv_value(pid_t pid, std::uint64_t type);
 
 } // namespace dt

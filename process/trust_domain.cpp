@@ -19,9 +19,7 @@ static bool is_sandboxed(const std::string& status)
            status_number(status, "Seccomp") == seccomp_filter;
 }
 
-// Returns the owner of the outermost user namespace that contains the process but not
-// the calling process. If both are in the same user namespace, returns the real user
-// id.
+// See TrustDomain::owner.
 static std::uint64_t owner_of(pid_t pid, const TrustDomain& domain)
 {
     std::uint64_t owner = domain.users[0];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The trust domain of a process. Two processes are in the same domain if each of them
-// may control the other with ptrace(2): they have the same user and group ids, user
-// namespace and capabilities. A sandboxed process, which has no_new_privs and a seccomp
-// filter, is in a domain of its own, because its sandbox protects other processes of
-// its user from it.
+// The trust domain of a process. Two processes are in the same domain if each may
+// control the other with ptrace(2): they have the same user and group ids, user
+// namespace and capabilities.
+//
+// A sandboxed process has no_new_privs and a seccomp filter. It is in a domain of its
+// own.
 #pragma once
 
 #include <array>
@@ -21,19 +22,17 @@ struct TrustDomain {
     // control every process, so its other capabilities are not stored.
     std::uint64_t capabilities = 0;
     std::string user_namespace; // for example "user:[4026531837]"
-    // The user that is responsible for the process. This is the owner of the
-    // outermost user namespace that contains the process but not the calling process.
-    // If both are in the same user namespace, it is the real user id.
+    // The owner of the outermost user namespace that contains the process but not the
+    // calling process. If both are in the same user namespace, it is the real user id.
     std::uint64_t owner = 0;
     pid_t sandboxed = 0; // the process, or 0 if it is not sandboxed
 
     bool operator==(const TrustDomain&) const = default;
 };
 
-// Returns the domain of a process. Returns nullopt if the process has exited, or if
-// the calling process may not trace it. If the calling process is sandboxed itself, a
-// sandboxed process is in its user's domain, because both are then probably in one
-// sandboxed container.
+// Returns the domain of a process. Returns nullopt if the process has exited or may not
+// be traced by the calling process. If the calling process is sandboxed itself, other
+// sandboxed processes count as not sandboxed.
 std::optional<TrustDomain> trust_domain_of(pid_t pid);
 
 } // namespace dt

@@ -28,11 +28,10 @@ static UnwindRow row_of(const FrameRow* frame, std::uint64_t address)
     return row;
 }
 
-// Returns the distance in bytes to the next address to look up. A rule that is the same
-// in its entire range is looked up once. If the rule is computed, or if there is no
-// rule, every byte is looked up. After 64 KiB without rules (for example in Go code),
-// only every 16th byte is looked up. `silent` is the number of bytes without rules
-// before the address.
+// Returns the distance in bytes to the next address to look up. Normally this is the
+// end of the rule's range. The distance is 1 if the rule is computed or if there is no
+// rule. After 64 KiB without rules (for example in Go code), it is up to 16. `silent`
+// is the number of bytes without rules before the address.
 static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
                                std::uint64_t silent)
 {
@@ -42,8 +41,8 @@ static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
     return is_computed(*frame) ? 1 : frame->end - address;
 }
 
-// The limits for one file. A forged file could have a different rule at each byte, or a
-// gigabyte of text without rules. The largest browser has about 2 million rows.
+// The limits for one file, because a file can be forged. The largest browser has about
+// 2 million rows.
 constexpr std::size_t max_rows = 8 << 20, max_lookups = 32 << 20;
 
 std::vector<UnwindRow> unwind_rows(Fd file)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The call frame information of all text in a file, as a table. The table is for code
-// that walks stacks but cannot read files, such as the kernel module.
+// that cannot read files, such as the kernel module.
 #pragma once
 
 #include "abi/frame_rule.h"
@@ -22,7 +22,7 @@ struct UnwindRow {
     dt_rt_rule how{}; // valid if the kind is rule
 };
 
-// Returns the rows, sorted by offset, or none if the file has no call frame
+// Returns the rows, sorted by offset. Returns none if the file has no call frame
 // information.
 std::vector<UnwindRow> unwind_rows(Fd file);
 

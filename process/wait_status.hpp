@@ -18,14 +18,14 @@ struct WaitStatus {
     // Returns the PTRACE_EVENT_* of a stop, or 0 if the stop is for a signal or a
     // system call.
     int event() const { return raw >> 16; }
-    // Returns whether the thread is in a group-stop, which stops the entire process
-    // (PTRACE_SEIZE).
+    // Returns whether this is a group-stop (PTRACE_SEIZE), which stops the entire
+    // process.
     bool is_group_stop() const
     {
         return event() == PTRACE_EVENT_STOP && signal() != SIGTRAP;
     }
-    // Returns whether the thread is stopped at the entry to or the exit from a system
-    // call (PTRACE_O_TRACESYSGOOD).
+    // Returns whether the thread is entering or leaving a system call
+    // (PTRACE_O_TRACESYSGOOD).
     bool is_in_system_call() const
     {
         return event() == 0 && signal() == (SIGTRAP | 0x80);

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Reads and writes the memory of a target.
+// Reads and writes the memory of a target. A process and its vfork children share one
+// address space. An exec creates another one.
 //
-// A process and its vfork children share one address space. An exec creates another
-// one. Text is read and written through /proc/PID/mem, which ignores page protections.
-//
-// An address space also owns everything with the same lifetime as the memory, in a
-// class for each subject: the tracepoints and jumps in the text, the slots, the
-// runtime, and so on. These classes read and write the memory through the AddressSpace.
+// An address space also owns everything with the same lifetime as the memory, for
+// example the tracepoints and the runtime.
 //
 // Text may be written only while all threads are stopped. The callers ensure this
 // (planter.cpp, releaser.cpp).
@@ -51,13 +48,13 @@ public:
     // program while `to`, for example a vfork child, still runs in this memory.
     void hand_over(pid_t to);
     void reopen(); // opens the memory after an exec that was not reported
-    // Returns a thread id whose /proc files show this memory: the owner's, or another
-    // thread's if the leader exited before its threads.
+    // Returns a thread id whose /proc files show this memory. It is not the owner's if
+    // the leader exited before its threads.
     pid_t proc_tid();
 
-    // These functions read and write data with the program's own access rights. After
-    // hand_over(), or if the owner has exited, they use /proc/PID/mem, which ignores
-    // page protections. They return false if they have not transferred all bytes.
+    // These functions use the program's own access rights. After hand_over(), or if the
+    // owner has exited, they ignore page protections. They return false if they have
+    // not transferred all bytes.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
     template <class T> bool read_value(TargetAddr from, T& into)
@@ -65,17 +62,15 @@ public:
         return read(from, std::as_writable_bytes(std::span(&into, 1)));
     }
 
-    // These functions read and write through /proc/PID/mem, which ignores page
-    // protections. They return false if the address is not mapped, or if the process
-    // has exited.
+    // These functions use /proc/PID/mem, which ignores page protections. They return
+    // false if the address is not mapped, or if the process has exited.
     bool read_text(TargetAddr from, std::span<std::byte> into) const;
     bool write_text(TargetAddr to, std::span<const std::byte> bytes);
     int mem() const { return mem_.get(); } // /proc/PID/mem
     // Reads text as it was before the agent wrote breakpoints and jumps into it.
     bool read_original(TargetAddr from, std::span<std::byte> into) const;
 
-    // Discards all information about the contents of this memory. Called, for example,
-    // after the process has executed another program.
+    // Discards all information about this memory, for example after an exec.
     void forget_all();
 
     void clear_touched() { touched_ = false; }

@@ -17,10 +17,9 @@ namespace dt::agent {
 
 void run_agent(Fd socket)
 {
-    // The agent ignores these signals, because it must outlive the consumer and the
-    // targets. It has its own process group, so that a signal to the consumer's group
-    // does not end it. It stays in the consumer's session, so that the commands that it
-    // starts can join the consumer's group.
+    // The agent must outlive the consumer and the targets. In its own process group, it
+    // gets no signals that are sent to the consumer's group. It stays in the consumer's
+    // session, so that the commands that it starts can join the consumer's group.
     for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
                        SIGUSR1, SIGUSR2})
         ::signal(signal, SIG_IGN);
@@ -33,9 +32,8 @@ void run_agent(Fd socket)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     setpgid(0, 0);
-    // Raise the limits of malloc(3), so that arrays that grow to a hundred thousand
-    // sites are not remapped each time they grow, and are not returned to the kernel
-    // each time they are freed.
+    // Without these limits, malloc(3) remaps large arrays each time they grow or are
+    // freed.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     // The name must be one that `pkill -9 dtrace` does not match.
@@ -147,10 +145,9 @@ Reply Agent::set_arena(Reader& in, const std::vector<Fd>& fds)
     auto private_bytes = in.get<std::uint64_t>();
     if (!in.ok() || fds.size() != (private_bytes != 0 ? 3 : 2))
         return Error{Code::invalid, "map the arena: each part needs a descriptor"};
-    // A runtime keeps writing to the arena that was mapped when the runtime was loaded.
-    // So the runtimes of an earlier session, or of an earlier request of this session,
-    // are removed. The address spaces are collected first, because processes may end
-    // during the removal.
+    // A runtime writes to the arena that was mapped when it was loaded. So the earlier
+    // runtimes are removed. The address spaces are collected first, because processes
+    // may end during the removal.
     std::vector<std::shared_ptr<AddressSpace>> spaces;
     for (auto& [pid, process] : tracees_.processes())
         spaces.push_back(process->space);

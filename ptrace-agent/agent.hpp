@@ -4,15 +4,12 @@
 //   run():   client's requests ──┐
 //            stops (waitpid) ────┴─> handle_stop() -> hit, signal, clone, exec, exit
 //
-// The thread sleeps only in waitpid(). When the client sends a request, a signal
-// interrupts the call (mailbox.hpp). A breakpoint hit costs the calls waitpid, GETREGS,
-// GETSIGINFO, GETSIGMASK, SETREGS and CONT, and the work of the D program.
+// The thread sleeps only in waitpid(). A request of the client interrupts the call with
+// a signal (mailbox.hpp).
 //
 // A target may exit between any two system calls. So ESRCH from a ptrace() call is not
-// an error. It means that the kernel will report the thread's exit. The agent removes
-// the thread when it gets that report.
-//
-// README.md lists the subfolders and their files.
+// an error: the kernel will report the thread's exit, and the agent then removes the
+// thread.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -41,7 +38,7 @@ public:
     void run();
 
 private:
-    // The following functions are defined in agent.cpp or here.
+    // Defined in agent.cpp or here.
     void serve_client();
     Reply answer(const Request& request);
     Reply set_arena(Reader& in, const std::vector<Fd>& fds);
@@ -60,7 +57,7 @@ private:
         return injector_.end_late_call(thread);
     }
 
-    // The following functions are defined in stops.cpp.
+    // Defined in stops.cpp.
     void settle(Thread& thread) override;
     void handle_stop(Thread& thread) override;
     bool is_simple(const Thread& thread) const override;

@@ -26,7 +26,6 @@ static FiringHost& self(dt_host* host)
     return *static_cast<FiringHost*>(host->self);
 }
 
-// The C functions that the engine calls.
 static dt_u64 op_timestamp(dt_host*)
 {
     return clock_ns(CLOCK_MONOTONIC);
@@ -123,8 +122,8 @@ FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& r
     host_.ops = &host_ops;
     host_.arena = arena.base();
     host_.cpu = cpu;
-    // Begin with the same shard at each firing, because the records of a speculation
-    // stay in order only if they are in one shard.
+    // Begin with the same shard at each firing. The records of a speculation stay in
+    // order only in one shard.
     host_.shard = arena.n_shards() - 1;
     host_.own_shards = 1;
     host_.shard_tries = max_looks;
@@ -161,10 +160,10 @@ void FiringHost::fire_profile(std::uint32_t probe)
     dt_fire(&host_, probe, args, 2);
 }
 
-// Reads an argument that fire() has not passed to the engine: an operand of a static
-// probe, or an argument from arg6 on, which is on the stack above the return address.
-// An argument that does not exist is 0, as is an argument that cannot be read from the
-// stack. Returns -1 and sets `bad` if an operand cannot be read.
+// Reads an operand of a static probe, or an argument from arg6 on. Such an argument is
+// on the stack above the return address. An argument that does not exist, or that
+// cannot be read from the stack, is 0. Returns -1 and sets `bad` if an operand cannot
+// be read.
 int FiringHost::arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad)
 {
     *value = *bad = 0;
@@ -190,7 +189,6 @@ int FiringHost::load(std::uint64_t addr, void* to, std::uint64_t bytes,
     AddressSpace& space = *thread_.process->space;
     if (bytes == 0 || space.read({addr}, {into, bytes}))
         return 0;
-    // Read page by page, to find the first address that cannot be read.
     while (bytes != 0) {
         std::uint64_t n = std::min(bytes, page_bytes - addr % page_bytes);
         if (addr + n < addr || !space.read({addr}, {into, n})) {
@@ -210,7 +208,6 @@ std::int64_t FiringHost::load_string(std::uint64_t addr, char* to, std::uint64_t
     std::uint64_t length = 0;
     while (length < max) {
         std::uint64_t in_page = page_bytes - (addr + length) % page_bytes;
-        // Most strings are short, so the first read is short, too.
         std::uint64_t part = length == 0 ? 256 : page_bytes;
         std::uint64_t n = std::min({max - length, in_page, part});
         if (load(addr + length, to + length, n, bad) != 0)
@@ -225,8 +222,8 @@ std::int64_t FiringHost::load_string(std::uint64_t addr, char* to, std::uint64_t
 int FiringHost::store(std::uint64_t addr, const void* from, std::uint64_t bytes,
                       std::uint64_t* bad)
 {
-    // process_vm_writev() respects page protection, so a D program cannot write to text
-    // or constants.
+    // process_vm_writev() respects page protection, so a D program cannot write to
+    // text.
     auto* bytes_from = static_cast<const std::byte*>(from);
     while (bytes != 0) {
         std::uint64_t n = std::min(bytes, page_bytes - addr % page_bytes);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The agent as a host of the engine: one stopped thread at one tracepoint.
+// The agent as a host of the engine: one stopped thread at one tracepoint. After a hit,
+// the pc in the registers is the address of the replaced instruction.
 //
-// The thread is in a ptrace-stop, and its registers are known. After a hit of a
-// breakpoint, the pc in these registers is the address of the instruction that the
-// breakpoint replaced. The thread's memory is read with process_vm_readv(2), so a page
-// that the program cannot read causes a D fault. The engine runs in the agent's only
-// thread, so stops of other targets are handled after the probe has fired.
+// The thread's memory is read with process_vm_readv(2), so a page that the program
+// cannot read causes a D fault. The engine runs in the agent's only thread, so stops of
+// other targets wait until the probe has fired.
 #pragma once
 
 #include "dif/engine.h"

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Upcalls: requests from the runtime in a target to the agent (enum dt_rt_upcall_op).
 //
-// The thread that makes a request is in the runtime, where it is stopped or waits at a
-// doorbell. Addresses in the request are addresses in the target. The target can
-// overwrite the request, so every number in it may have any value. This file therefore
-// limits the sizes.
+// Addresses in a request are addresses in the target. The target can overwrite the
+// request, so every number in it is untrusted. Therefore this file limits the sizes.
 #include "base/clock_ns.hpp"
 #include "process/maps.hpp"
 #include "ptrace-agent/host.hpp"
@@ -47,9 +45,8 @@ void FiringHost::answer(dt_rt_upcall& call)
         break;
     }
     case DT_RT_UP_USTACK: {
-        // The stack may belong to a new thread. In that case the stack may be missing
-        // from the runtime's list of readable ranges. With an updated list, the runtime
-        // can read the stack without an upcall.
+        // The stack of a new thread may be missing from the runtime's list of readable
+        // ranges. With an updated list, the runtime can read it without an upcall.
         if (!space.runtime.in_ranges({regs_[Reg::rsp]}))
             space.runtime.set_ranges(mappings_of(space.proc_tid()));
         std::vector<std::uint64_t> pcs(std::min<std::uint64_t>(call.a[1], max_frames));

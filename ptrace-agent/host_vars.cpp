@@ -44,8 +44,8 @@ const std::string& FiringHost::status()
     return status_;
 }
 
-// Reads the errno of the program's C library from the thread's memory. Returns -1 if
-// that is not possible, for example because the C library is unknown (errno_place.hpp).
+// Reads the errno of the program's C library. Returns -1 if that is not possible, for
+// example because the C library is unknown (errno_place.hpp).
 int FiringHost::errno_of_thread(std::uint64_t* value)
 {
     AddressSpace& space = *thread_.process->space;
@@ -119,7 +119,7 @@ std::uint64_t FiringHost::var_string(std::uint32_t id, std::uint32_t index, char
     std::string text;
     switch (id) {
     case DIF_VAR_execname:
-        // Use the name of the main thread, because other threads may have other names.
+        // Other threads may have other names.
         text = read_proc_file(pid, "comm", 64);
         if (!text.empty() && text.back() == '\n')
             text.pop_back();
@@ -149,7 +149,7 @@ std::uint64_t FiringHost::var_string(std::uint32_t id, std::uint32_t index, char
 int FiringHost::progenyof(std::uint64_t pid)
 {
     auto at = static_cast<std::uint64_t>(thread_.process->pid);
-    // Limit the length of the chain, because parents may change while it is read.
+    // Parents may change while the chain is read.
     for (int depth = 0; at != 0 && depth < 4096; ++depth) {
         if (at == pid)
             return 1;
@@ -158,8 +158,8 @@ int FiringHost::progenyof(std::uint64_t pid)
     return 0;
 }
 
-// Sends a signal to the stopped thread. The thread receives the signal when it
-// continues. Returns -1 if the signal cannot be sent.
+// Sends a signal to the stopped thread, which receives it when the thread continues.
+// Returns -1 if the signal cannot be sent.
 int FiringHost::raise(int signal)
 {
     return syscall(SYS_tgkill, thread_.process->pid, thread_.tid, signal) == 0 ? 0 : -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads arguments of static probes that fire at a breakpoint, from a stopped thread's
-// registers and memory. runtime/operands.c does the same inside a target.
+// Reads arguments of static probes that fire at a breakpoint. runtime/operands.c does
+// the same inside a target.
 #include "ptrace-agent/host.hpp"
 
 #include "ptrace-agent/runtime/operands.h"

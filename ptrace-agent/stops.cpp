@@ -3,8 +3,8 @@
 // control.
 //
 // Stops that are not caused by tracing keep their effect. A signal is delivered with
-// the siginfo with which it arrived, and PTRACE_LISTEN keeps a group-stop. A SIGTRAP is
-// ours only if the kernel raised it for a breakpoint that we wrote.
+// its original siginfo, and PTRACE_LISTEN keeps a group-stop. A SIGTRAP is ours only if
+// the kernel raised it for a breakpoint that we wrote.
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
@@ -24,9 +24,8 @@ namespace dt::agent {
 constexpr std::uint64_t crowded_wait_ns = 20'000'000;
 
 // Returns the signal to deliver when the agent detaches from a thread at this stop.
-// Returns 0 for the SIGTRAP of one of our breakpoints, or of a single-step that ended
-// only after the agent gave up waiting for the thread (Leaving::late). If the
-// breakpoint was removed, sets the pc back to its address.
+// Returns 0 for the SIGTRAP of one of our breakpoints, or of a late single-step
+// (Leaving::late). If the breakpoint was removed, sets the pc back to its address.
 static int signal_at_leave(Thread& thread)
 {
     if (thread.event() != 0)
@@ -86,8 +85,8 @@ void Agent::handle_stop(Thread& thread)
     }
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
         event == PTRACE_EVENT_VFORK) {
-        // Handle the new task before the parent's step ends, because the child has
-        // inherited that step.
+        // The child has inherited the parent's step, so the new task is handled before
+        // the step ends.
         follower_.handle_new_task(thread);
         if (thread.step.active)
             hits_.end_step(thread);
@@ -107,8 +106,8 @@ void Agent::handle_stop(Thread& thread)
     handle_signal(thread, thread.signal());
 }
 
-// Returns whether the agent has nothing to do at this stop except to continue the
-// thread and to deliver its signal, if there is one.
+// Returns whether the agent only needs to continue the thread and to deliver its
+// signal, if there is one.
 bool Agent::is_simple(const Thread& thread) const
 {
     if (!thread.is_pending() || thread.held || thread.age != ThreadAge::known ||
@@ -201,8 +200,8 @@ void Agent::handle_signal(Thread& thread, int signal)
         return go_on(thread);
     }
     // If the replaced instruction has several bytes, the program cannot be at the pc
-    // after the int3, so the SIGTRAP is ours. If the instruction has a single byte,
-    // another process may have sent the SIGTRAP, so the siginfo is examined.
+    // after the int3, so the SIGTRAP is ours. Otherwise another process may have sent
+    // the SIGTRAP, so the siginfo is examined.
     Tracepoint* tp = thread.process->space->tracepoints.find({user.rip - 1});
     if (tp != nullptr && tp->written && tp->insn.length > 1) {
         hits_.handle(thread, *tp, user);
@@ -218,8 +217,8 @@ void Agent::handle_signal(Thread& thread, int signal)
     }
     if (tp != nullptr && tp->written)
         return hits_.handle(thread, *tp, user);
-    // If the breakpoint was removed after the thread hit it, the text contains the
-    // original instruction. An int3 that is still there is the program's own.
+    // If the breakpoint was removed after the hit, the text contains the original
+    // instruction. An int3 that is still there is the program's own.
     std::byte text{};
     if (thread.process->space->read_text({user.rip - 1}, {&text, 1}) &&
         text != std::byte{0xcc}) {
@@ -235,8 +234,8 @@ void Agent::handle_signal(Thread& thread, int signal)
 void Agent::handle_vfork_done(Thread& parent)
 {
     parent.in_vfork = false;
-    // The child used the same fs_base as the parent. So the runtime's table may now
-    // contain the child's ids for this fs_base.
+    // The child used the parent's fs_base, so the runtime's table may contain the
+    // child's ids.
     bases_.learn(parent);
 }
 
@@ -251,8 +250,8 @@ void Agent::handle_event(Thread& thread, int event, int signal)
                 return runtime_exit_.deliver_deferred(thread);
             return go_on(thread);
         }
-        // This is a group-stop. The thread stays stopped, and the kernel reports the
-        // end of the stop.
+        // In a group-stop, the thread stays stopped. The kernel reports the end of the
+        // stop.
         thread.move_to(ThreadState::listening);
         resume_thread(PTRACE_LISTEN, thread.tid, 0);
         return;
@@ -266,10 +265,9 @@ void Agent::handle_event(Thread& thread, int event, int signal)
     }
 }
 
-// Handles a new task whose parent was killed before the parent's stop announced the
-// task. The task is assumed to be a copy of the process that exited last. Removes that
-// process's breakpoints from the task, lowers the semaphores there, and detaches from
-// the task.
+// Handles a new task whose parent was killed before it announced the task. The task is
+// assumed to be a copy of the process that exited last. Restores the text and the
+// semaphores in the task, and detaches from it.
 void Agent::handle_unannounced(pid_t tid)
 {
     std::string status = read_proc_file(tid, "status");
@@ -282,7 +280,7 @@ void Agent::handle_unannounced(pid_t tid)
         user_regs_struct user;
         if (get_regs(tid, user) && ended_->slots.contain({user.rip})) {
             // A system call in a slot (slots.hpp) created the task. The slot's owner is
-            // unknown, so the call cannot be finished, and the task is killed.
+            // unknown, so the call cannot be finished.
             ::kill(tid, SIGKILL);
         }
         ended_->tracepoints.restore_copy(tid);
@@ -303,8 +301,7 @@ void Agent::handle_exec(Thread& thread)
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
         tracees_.drop_thread(thread, {});
     };
-    // If the process is still not a target, it is a vfork child that is not followed.
-    // It shared its parent's memory until this exec.
+    // A vfork child that is not followed shared its parent's memory until this exec.
     if (!process.is_target)
         return detach();
     bool stays_target = process.follow_exec != FollowExec::none;

@@ -10,9 +10,8 @@
 #include <cstring>
 #include <libunwind-x86_64.h>
 
-// Searches a sorted unwind table. libunwind exports this function for programs that
-// find the tables themselves, but no header declares it. perf(1) declares it itself in
-// the same way.
+// Searches a sorted unwind table. libunwind exports this function, but no header
+// declares it. perf(1) also declares it itself.
 extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
                                                   unw_dyn_info_t* where,
                                                   unw_proc_info_t* info,
@@ -20,8 +19,7 @@ extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t space, unw_wo
 
 namespace dt::agent {
 
-// Caches a few of the target's pages during one walk, because a walk reads many single
-// words from the same pages.
+// Caches a few of the target's pages during one walk.
 class PageCache {
 public:
     explicit PageCache(AddressSpace& space) : space_(space) {}
@@ -51,14 +49,11 @@ private:
     std::array<Page, 16> pages_;
 };
 
-// The state of one walk. It is in a static variable, because libunwind does not pass
-// our argument to the accessors while it searches unwind tables. A static variable is
-// safe, because only one thread of the agent walks stacks.
+// The state of one walk. libunwind does not pass our argument to all accessors, so a
+// static variable points to it. Only one thread of the agent walks stacks.
 //
-// Call frame information is untrusted. It is a program that the target supplies, and it
-// may contain loops. libunwind reads each of its instructions through read(), so
-// reads_left bounds the walk. Once reads_left is 0, every read fails, and the walk
-// ends.
+// Call frame information is an untrusted program, which may contain loops. libunwind
+// reads its instructions through read(), so reads_left bounds the walk.
 struct Walk {
     const Registers* regs;
     PageCache memory;
@@ -126,10 +121,9 @@ struct UnwindState {
     std::unique_ptr<UnwindRules> rules; // null until add_rules() is called
 };
 
-// Finds the unwind table. libunwind's own accessor for a process (_UPT_find_proc_info)
-// maps the files that the process names and follows the offsets in them unchecked. This
-// function instead passes the table's address in the target's memory to libunwind.
-// libunwind then reads the table through access_mem().
+// Passes the address of the unwind table to libunwind, which reads the table through
+// access_mem(). libunwind's own accessor (_UPT_find_proc_info) is not used, because it
+// maps the target's files and does not check their offsets.
 static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t* info,
                           int need_unwind_info, void* state)
 {
@@ -151,8 +145,8 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
                                               state);
 }
 
-// Does nothing, because libunwind itself frees the data that it has found in a table
-// with the format UNW_INFO_FORMAT_REMOTE_TABLE.
+// Does nothing, because libunwind itself frees data from a table with the format
+// UNW_INFO_FORMAT_REMOTE_TABLE.
 static void put_unwind_info(unw_addr_space_t, unw_proc_info_t*, void*) {}
 
 static UnwindState* state_of(Process& process)
@@ -184,7 +178,6 @@ void DestroyUnwind::operator()(UnwindState* state) const
     delete state;
 }
 
-// The frames of one walk.
 struct Walked {
     std::vector<StackPlace> places;
     std::size_t n_calls = 0; // the number of frames before the first signal frame
@@ -220,8 +213,8 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
     return walked;
 }
 
-// Adds the rules for the frames of a walk to the runtime, up to the first signal frame.
-// Leaves out each rule that would lead to a different caller than the walk found.
+// Adds rules to the runtime for the frames before the first signal frame. Leaves out a
+// rule if its caller differs from the caller that the walk found.
 static void add_rules(UnwindState& state, AddressSpace& space, const Walked& walked)
 {
     if (state.rules == nullptr)
@@ -242,8 +235,8 @@ static void add_rules(UnwindState& state, AddressSpace& space, const Walked& wal
     }
 }
 
-// Returns the word at the top of the stack if it is an address in executable memory.
-// Otherwise returns 0. At the first instruction of a function, this word is the return
+// Returns the word at the top of the stack, or 0 if the word does not point into
+// executable memory. At the first instruction of a function, this word is the return
 // address.
 static std::uint64_t top_of_stack(AddressSpace& space, const Registers& regs)
 {

@@ -6,13 +6,10 @@
 //   - The CFA is %rsp or %rbp plus a number, or a word on the stack.
 //   - %rbp is unchanged, or saved on the stack.
 //   - The return address is the word below the CFA.
-// A DWARF expression can also become a rule if, at the given address, its result has
-// one of these forms. An example is the expression for a PLT.
 //
-// Text without call frame information has the rule that libunwind falls back to
-// (DT_RT_FROM_GUESS). Examples of such text are code that was generated at run time,
-// and Go code. There is no rule for a signal frame, or for a CFA that is based on a
-// register other than %rsp and %rbp.
+// Text without call frame information, such as Go code, has the rule DT_RT_FROM_GUESS.
+// A signal frame has no rule. A frame also has no rule if its CFA depends on another
+// register.
 //
 // Mappings and files are read only once. When mappings change, the owner must create a
 // new UnwindRules.
@@ -39,10 +36,9 @@ struct StackPlace {
 // Reads a word of the target's stack. Returns false on failure.
 using ReadWord = std::function<bool(std::uint64_t at, std::uint64_t& value)>;
 
-// Returns the caller's registers as the runtime computes them from this rule. The pc is
-// 0 if there is no caller. Returns nothing if a word of the stack cannot be read, or if
-// the rule is a guess and %rbp is below %rsp or more than DT_RT_GUESS_REACH bytes above
-// %rsp.
+// Returns the caller's registers as the runtime computes them. The pc is 0 if there is
+// no caller. Returns nothing if the stack cannot be read. For a guess, also returns
+// nothing if %rbp is below %rsp or more than DT_RT_GUESS_REACH bytes above %rsp.
 std::optional<StackPlace> caller_by(const dt_rt_rule& rule, const StackPlace& place,
                                     const ReadWord& read);
 
@@ -53,8 +49,8 @@ public:
     UnwindRules(const UnwindRules&) = delete;
     UnwindRules& operator=(const UnwindRules&) = delete;
 
-    // Returns the rule for this address in the text, or nothing if it has no rule. For
-    // a caller, pass its return address minus one.
+    // Returns the rule for this address in the text, or nothing. For a caller, pass its
+    // return address minus one.
     std::optional<dt_rt_rule> rule_at(TargetAddr at);
 
 private:

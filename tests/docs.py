@@ -24,7 +24,7 @@ def links():
                 yield f"{page.relative_to(TREE)}: the link {link} leads nowhere"
 
 def cited_ids():
-    """Returns a dictionary from each id at the beginning of a test's docstring to the name of a file that has it."""
+    """Returns a dictionary from each id at the beginning of a test's docstring to the name of the test's file."""
     ids = {}
     for test in (TREE / "tests").rglob("*.py"):
         for cited in re.findall(rf'"""((?:{ID})(?:(?:, | to ){ID})*)(?=[:."])', test.read_text()):

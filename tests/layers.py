@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that every #include in the tree refers to the same or a lower layer. A layer is a directory. In this file, a
-directory that ALLOWED names is called a room. ALLOWED lists the other rooms that each room may include. A unit test may
-include the room that it tests, and everything that this room may include."""
+"""Checks that every #include in the tree refers to the same or a lower layer. A layer is a directory. A directory that
+ALLOWED names is called a room, and ALLOWED lists the other rooms that it may include. A unit test may include the room
+that it tests, and everything that this room may include."""
 import pathlib, re, subprocess, sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
@@ -36,17 +36,14 @@ ALLOWED = {
 }
 # Headers that programs outside the tree may include as well.
 PUBLISHED = {"dif/actions.h", "dif/faults.h", "dif/types.h", "libdtrace/api/include/dtrace.h"}
-# For each subdirectory of tests/unit, the directory with the tested code. A test may include headers from the tested
-# directory and its subdirectories, and from all directories that the tested directory may include.
+# For each subdirectory of tests/unit, the directory with the tested code.
 TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "libdtrace/compile",
           "consume": "libdtrace/consume", "providers": "libdtrace/providers", "symbols": "libdtrace/symbols",
           "process": "process", "runtime": "ptrace-agent/runtime", "dif": "dif", "fasttrap": "fasttrap",
           "ptrace-agent": "ptrace-agent", "usdt": "usdt"}
-# The tests of each of these directories may also include from the directories to its right. The tests of the runtime
-# compile their D programs, and compare native code with the engine.
+# The tests of these directories may also include headers from the directories on the right.
 FOR_TESTS = {"ptrace-agent/runtime": ("libdtrace/compile", "ptrace-agent/native")}
-# Directories whose own files may include from all of their subdirectories. The files directly in compile/ run the passes
-# in its subdirectories, so they include headers of these passes.
+# Directories whose own files may include from all of their subdirectories.
 WHOLE = {"libdtrace/compile"}
 
 def room_of(path):
@@ -67,8 +64,7 @@ def may_include(room, included):
     if room in WHOLE and is_inside(target, room):
         return True
     below = ALLOWED[room]
-    # A room outside compile/ that may include compile/ may also include all of its subdirectories. The same holds for
-    # symbols/.
+    # A room that may include compile/ or symbols/ may also include their subdirectories.
     return target in below or any(target.startswith(whole + "/") and whole in below and not is_inside(room, whole)
                                   for whole in ("libdtrace/compile", "libdtrace/symbols"))
 

@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules of docs/style.md that a program can check: the layout, file-local names that occur in more than one
-of the files that are compiled together, sizes of classes and folders, commit subjects, and words. Prints each violation
-with its location.
+"""Checks the rules of docs/style.md that a program can check. Prints each violation with its location.
 
     tests/style.py [CHECK...]    the names of the check_ functions below, without this prefix; default: all"""
 import collections, io, os, pathlib, re, subprocess, sys, tokenize
@@ -37,8 +35,8 @@ DECLARED = re.compile(
     r"[A-Za-z_][\w:<>,&* ]*?[\s&*](?P<name>\w+)\s*(?P<then>[(={\[;])")
 
 def merged_folders():
-    """Yields each C++ file and the directory whose CMakeLists.txt compiles it. A complete build may compile the files of
-    such a directory together. Directories in which each file is a program are omitted."""
+    """Yields each C++ file and the directory whose CMakeLists.txt compiles it, because a complete build may compile a
+    directory's files together. Omits directories in which each file is a program."""
     for name in sources(r"\.cpp$"):
         folder = pathlib.PurePosixPath(name).parent
         while not (TREE / folder / "CMakeLists.txt").exists():
@@ -123,8 +121,8 @@ def methods_in(text):
             head += token
 
 def class_sizes():
-    """Returns two dictionaries. The first contains the number of methods of each class, and the second contains the
-    .cpp files that implement the class. The keys are pairs of a part of the tree and the name of a class in it."""
+    """Returns two dictionaries with keys (part of the tree, class): the number of methods, and the .cpp files that
+    implement the class."""
     n_methods, files = collections.Counter(), collections.defaultdict(set)
     for name in sources(r"\.(?:cpp|hpp)$"):
         parts = pathlib.PurePosixPath(name).parts
@@ -154,7 +152,7 @@ def check_folder_sizes():
             not any(folder == large or folder.startswith(large + "/") for large in LARGE_FOLDERS)]
 
 # Words from the table in docs/style.md, as regular expressions, and what to write instead. A word in STRICT is always
-# wrong. A word in LIMITED also has correct uses ("the user who starts dtrace"), so its uses are only counted.
+# wrong. A word in LIMITED also has correct uses, so its uses are only counted.
 STRICT = {
     r"anew": "again, or recreated", r"for ever": "forever", r"in vain": "without success", r"likewise": "also",
     r"(?:to|can) be had": "available", r"asked for": "requested", r"beside": "next to",
@@ -167,8 +165,8 @@ LIMITED = {
     r"had|got": "obtained", r"behind": "after", r"out of": "from", r"whole": "entire", r"(?:is|are) none": "does not exist",
     r"who|whom|whose|whoever|(?:some|no|every)body": "name the thing", r"(?:comes|come|came) to": "reaches", r"others": "other processes, other probes",
 }
-# How many words of LIMITED each top-level directory may contain. If you remove some of these words from a directory,
-# lower the directory's number. Never raise a number.
+# How many words of LIMITED each top-level directory may contain. Lower a number if words are removed, and never raise a
+# number.
 LIMITS = {".": 4, "abi": 1, "base": 5, "bench": 9, "cmd": 23, "dif": 41, "docs": 31, "fasttrap": 56, "kmod": 25,
           "libdtrace": 149, "process": 2, "ptrace-agent": 32, "tests": 142, "usdt": 19}
 
@@ -187,7 +185,7 @@ def texts_of(name):
         return [(token.start[0] + i, line) for token in chosen for i, line in enumerate(token.string.split("\n"))]
     if "." not in pathlib.PurePosixPath(name).name:
         return [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("#")]
-    # A string is a message if it contains a space. Character constants are matched so that '"' does not start a string.
+    # A string is a message if it contains a space. Character constants also match, so that '"' does not start a string.
     found = re.finditer(r"""(?s)//([^\n]*)|/\*(.*?)\*/|'(?:[^'\\\n]|\\.)+'|"((?:[^"\\\n]|\\.)*)\"""", text)
     pairs = []
     for match in found:

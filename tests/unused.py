@@ -1,7 +1,5 @@
 #!/usr/bin/python3
-"""Finds functions that are declared and never defined, and functions that only tests use. clang parses each C and C++
-file of the programs, libraries and benchmarks. A function is used if it is reached through calls from main(), a
-function in a directory of PUBLISHED, a virtual function, a constructor, an operator or an initializer.
+"""Finds functions that are declared and never defined, and functions that only tests use.
 
     tests/unused.py [--build build/release]    the directory of a configured and built tree"""
 import argparse, collections, json, multiprocessing, pathlib, re, shlex, subprocess, sys
@@ -10,7 +8,7 @@ from clang import cindex
 from clang.cindex import CursorKind as Kind
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-# The directories of the product. The other directories contain tests, so calls from there are ignored.
+# Directories of the product. Calls from other directories are ignored.
 PRODUCT = ("abi", "base", "bench", "cmd", "dif", "fasttrap", "kmod", "libdtrace", "process", "ptrace-agent", "usdt")
 # Directories whose functions are called by programs outside the tree.
 PUBLISHED = ("libdtrace/api/include/", "usdt/include/", "usdt/library/", "usdt/python/")
@@ -42,8 +40,7 @@ class Findings:
     """The part of the call graph that one compilation contributes."""
 
     def __init__(self):
-        # Maps a USR to (place, name). Several USRs can have the same place, because a static function in a header has
-        # different USRs in C and C++.
+        # USR to (place, name). A static function in a header has different USRs in C and C++.
         self.declared = {}
         self.defined = set()
         # Maps the USR of a caller to the USRs of the called functions. The USR is "" for calls outside functions.
@@ -98,19 +95,19 @@ def parse(command):
     findings = Findings()
     for top in unit.cursor.get_children():
         if path_in_product(top):
-            # visit() looks only at the children of its cursor, so a top-level function must be declared here.
+            # visit() looks only at the children of its cursor.
             inside = findings.declare(top) if top.kind in FUNCTIONS else ""
             findings.visit(top, inside)
     for found in unit.diagnostics:
-        # clang 14 rejects some of libstdc++'s views and omits the statements that use
-        # them. Every name in such a file therefore counts as used.
+        # clang 14 rejects some of libstdc++'s views and omits their statements. So every name in such a file counts as
+        # used.
         if found.severity == cindex.Diagnostic.Error and path_in_product(found):
             findings.unresolved |= set(re.findall(r"\w+", pathlib.Path(found.location.file.name).read_text()))
     return findings
 
 
 def commands_of(build):
-    """Returns the product's compile commands, one per file, even if the file is compiled twice."""
+    """Returns one compile command for each file of the product."""
     database = json.loads(subprocess.run(["ninja", "-C", build, "-t", "compdb"], capture_output=True, text=True,
                                          check=True).stdout)
     found = {}

@@ -12,8 +12,7 @@ namespace dt::usdt {
 
 namespace {
 
-// Returns an empty string if the note is valid. Otherwise returns what is wrong with the
-// note.
+// Returns "" if the note is valid, otherwise the reason why not.
 std::string read_note(std::string_view description, DefinitionNote& note)
 {
     if (!take_text(description, note.provider))

@@ -4,12 +4,11 @@
 //   section .note.dtrace, one note per definition; owner "dtrace", type 0x44540001
 //     provider NUL  D text NUL
 //
-// The D text is the output of the preprocessor: the types that the provider block
-// needs, the block itself, and its #pragma D attributes.
+// The D text is preprocessed. It contains the types that the provider block needs, the
+// block itself, and its #pragma D attributes.
 //
-// The notes are not loaded into memory, and other tools ignore them. Files are
-// untrusted: an invalid note is omitted and reported. Duplicate definitions are returned
-// only once.
+// The notes are not loaded into memory. Files are untrusted: an invalid note is omitted
+// and reported. Duplicate definitions are returned only once.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +21,7 @@ namespace dt::usdt {
 
 constexpr char definition_section[] = ".note.dtrace";
 constexpr char definition_owner[] = "dtrace";
-// The note type. It differs from all generic types, because readelf would describe a
-// note of a generic type in a misleading way.
+// The note type. readelf would describe a note of a generic type in a misleading way.
 constexpr std::uint32_t definition_type = 0x44540001; // "DT", version 1
 
 struct DefinitionNote {
@@ -35,7 +33,7 @@ constexpr std::size_t max_definitions = 4096; // per file
 
 struct DefinitionNotes {
     std::vector<DefinitionNote> notes;
-    // Messages about the first ten invalid notes, and one message about all notes beyond
+    // Messages about the first ten invalid notes, and a message about all notes beyond
     // max_definitions.
     std::vector<std::string> troubles;
 };

@@ -35,7 +35,6 @@ std::string assembly(std::string_view line)
     return "\t\"" + std::string(line) + "\\n\"\n";
 }
 
-// Returns an .ascii directive for each line of the text.
 std::string ascii(std::string_view text)
 {
     std::string out;
@@ -56,15 +55,13 @@ std::string section(std::string_view name, std::string_view flags,
                     "\\\",\\\"" + std::string(type) + "\\\"," + group + ",comdat");
 }
 
-// Returns a symbol that is unique to the group.
 std::string anchor(const std::string& group)
 {
     return group + ".here";
 }
 
 // Returns the directives for the semaphores. With -flto, one assembler file may contain
-// several versions of the provider. Probes with the same name in these versions then
-// share one semaphore, as they would if the linker merged the semaphores.
+// several versions of the provider, which share semaphores.
 std::string semaphores(const ProviderSource& provider, const std::string& group)
 {
     std::string out = section(".probes", "awG", "progbits", group);
@@ -98,8 +95,8 @@ std::string definition(const ProviderSource& provider, const std::string& group)
     return out + assembly(".popsection");
 }
 
-// Returns the group's directives. With -flto, one assembler file may be made from
-// several C files, so .ifndef makes the directives take effect only once in it.
+// Returns the group's directives. With -flto, several C files may become one assembler
+// file. So .ifndef is needed.
 std::string group_text(const ProviderSource& provider)
 {
     const std::string group = group_name(provider), seen = ".Lseen" + group;
@@ -122,10 +119,9 @@ std::string list(std::size_t n, std::string_view between, auto text)
     return out;
 }
 
-// Returns the constraint for an argument of the asm statement. An integer may be a
-// constant (n), in memory (o) or in a general register (r). A floating-point argument
-// must be in an SSE register (x). Otherwise the operand of a floating-point constant
-// would be a symbol. A note must not need symbols, because `strip` removes them.
+// Returns the constraint for an argument of the asm statement: constant, memory or
+// register for an integer, SSE register for a floating-point argument. A note must not
+// need symbols.
 std::string place_of(const SourceArgument& argument)
 {
     return argument.form.ends_with('f') ? "x" : "nor";
@@ -140,8 +136,7 @@ std::string declarations_of(const SourceProbe& probe)
                  });
 }
 
-// Returns the operands for the note. With -masm=intel, a $ follows the @, as in
-// dtrace/sdt.h.
+// Returns the operands for the note. With -masm=intel, a $ follows the @.
 std::string operands_of(const SourceProbe& probe)
 {
     if (probe.arguments.empty())
@@ -153,7 +148,6 @@ std::string operands_of(const SourceProbe& probe)
            "\\\"\\n\\t\"";
 }
 
-// Returns the inputs for the asm statement.
 std::string inputs_of(const SourceProbe& probe)
 {
     if (probe.arguments.empty())
@@ -175,13 +169,12 @@ std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
         "extern volatile unsigned short " + semaphore + " DTRACE_USDT_HIDDEN_;\n";
     out += "DTRACE_USDT_INLINE_ void " + function + "(" + declarations_of(probe) +
            ")\n{\n";
-    // Floating-point arguments are always in registers, so they need no
-    // DTRACE_SDT_FIX_.
+    // Floating-point arguments are always in registers.
     for (std::size_t i = 1; i <= probe.arguments.size(); i++)
         if (place_of(probe.arguments[i - 1]) != "x")
             out += "\tDTRACE_SDT_FIX_(" + parameter(i) + ");\n";
-    // The only purpose of the relocations is to make the linker keep the section groups
-    // of the semaphore and of the definition.
+    // The relocations make the linker keep the section groups of the semaphore and of
+    // the definition.
     out += "\t__asm__ __volatile__(\n";
     for (const std::string& kept : {semaphore, anchor(group_name(provider))})
         out += "\t    \".reloc .,R_X86_64_NONE," + kept + "\\n\\t\"\n";
@@ -203,8 +196,8 @@ constexpr char before[] = R"(
 
 )";
 
-// __extension__ and the pragmas prevent -pedantic warnings about bool, long long and long
-// strings if the program uses an older standard.
+// __extension__ and the pragmas prevent -pedantic warnings if the program uses an older
+// standard.
 constexpr char words[] = R"(
 #ifndef DTRACE_USDT_INLINE_
 #define DTRACE_USDT_INLINE_                                                    \

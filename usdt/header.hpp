@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Generates the header that `dtrace -h` writes. It contains two macros for each probe:
-// one fires the probe, and one tests whether the probe is traced.
+// Generates the header that `dtrace -h` writes. It has two macros for each probe: one
+// fires the probe, and one tests whether the probe is traced.
 //
 //   #define APP_QUERY_START(dt_a1) __dtrace_app___query__start(dt_a1)
 //   #define APP_QUERY_START_ENABLED() ...
 //
-// A macro calls an inline function, so that arguments are checked and converted as in a
-// call. The function contains the nops and their note, in the format of SystemTap's
-// <sys/sdt.h>. The header needs no other header, no library and no object from `dtrace
-// -G`, because each file that includes the header contains the semaphores and the
-// definitions of the providers in section groups. The linker keeps one copy of each
-// group.
+// A macro calls an inline function, so that arguments are checked and converted. The
+// function contains the nops and their note, as in <dtrace/sdt.h>.
+//
+// The header needs no library and no object from `dtrace -G`. Section groups contain
+// the semaphores and the definitions. The linker keeps one copy of each group.
 #pragma once
 
 #include "usdt/provider_source.hpp"

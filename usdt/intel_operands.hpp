@@ -14,13 +14,11 @@
 
 namespace dt::usdt {
 
-// Returns whether the operand can only be Intel syntax. Constants look the same as in
-// AT&T syntax.
+// Returns whether the operand can only be Intel syntax.
 bool is_intel_operand(std::string_view text);
 
-// Parses an operand. If `sized` is set, out.bytes is already known; otherwise the size
-// of the register is used. Returns an empty string if the operand is valid. Otherwise
-// returns what is wrong with it.
+// Parses an operand. If `sized` is false, sets out.bytes to the size of the register.
+// Returns "", or the reason why the operand is not valid.
 std::string parse_intel_operand(std::string_view text, Operand& out, bool sized);
 
 } // namespace dt::usdt

@@ -18,24 +18,22 @@ struct NoteKind {
     std::uint32_t type = 0;
 };
 
-// Parses the bytes of one description. Returns an empty string on success. Otherwise
-// returns what is wrong, as the end of a sentence that starts with "the note at offset 8
-// of .note.x".
+// Parses one description. Returns "", or the end of a sentence that starts with "the
+// note at offset 8 of .note.x".
 using NoteReader = std::function<std::string(std::string_view description)>;
 
-// Passes each note of this kind in the section (from a little-endian 64-bit file) to
-// the reader. Omits invalid notes, and returns messages about the first ten of them.
+// Passes each note of this kind in a little-endian 64-bit file to the reader. Returns
+// messages about the first ten invalid notes.
 std::vector<std::string> walk_notes(std::span<const std::byte> section,
                                     const NoteKind& kind, const NoteReader& read);
 
-// Returns a message which says that a section has more than n_read notes, and that
-// n_left_out of them are omitted.
+// Returns the message that n_left_out notes after the first n_read are omitted.
 std::string left_out(const NoteKind& kind, std::size_t n_left_out, std::size_t n_read);
 
 // Returns whether a string in a note can be the name of a provider or a probe.
 bool is_note_name(std::string_view name);
 
-// Moves the text up to the first NUL from `bytes` to `text`, and removes the NUL.
+// Moves the text before the first NUL from `bytes` to `text`, and removes the NUL.
 // Returns false if there is no NUL.
 bool take_text(std::string_view& bytes, std::string& text);
 

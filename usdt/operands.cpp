@@ -11,7 +11,6 @@ namespace dt::usdt {
 
 namespace {
 
-// Reads the text of one operand from left to right.
 class Text {
 public:
     explicit Text(std::string_view left) : left_(left) {}
@@ -30,7 +29,6 @@ public:
         while (take(' ') || take('\t')) {
         }
     }
-    // Reads letters, digits and the other characters of a symbol's name.
     std::string_view word()
     {
         std::size_t n = 0;
@@ -60,8 +58,8 @@ private:
     std::string_view left_;
 };
 
-// Parses a constant, which is a sum of numbers and at most one symbol. Returns an empty
-// string if the constant is valid. Otherwise returns what is wrong with it.
+// Parses a sum of numbers and at most one symbol. Returns "", or the reason why the
+// constant is not valid.
 std::string parse_constant(Text& text, Operand& out)
 {
     std::uint64_t sum = 0;
@@ -166,8 +164,8 @@ std::string parse_operand(Text& text, Operand& out, bool sized)
     return "";
 }
 
-// Parses the size before the @, for example -4 or 8f. Returns an empty string if the
-// size is valid. Otherwise returns what is wrong with it.
+// Parses the size before the @, for example -4 or 8f. Returns "", or the reason why the
+// size is not valid.
 std::string parse_size(std::string_view text, Operand& out)
 {
     if (!text.empty() && text.front() == '-') {
@@ -195,11 +193,9 @@ std::string_view operand_of(std::string_view word)
     return operand.substr(operand.starts_with('$') ? 1 : 0);
 }
 
-// Returns whether the operand, without a leading $, is certainly a constant. In Intel
-// syntax, each decimal number is a constant. In AT&T syntax, a number that is negative
-// or has fewer than five digits is a constant, because no program has memory at such an
-// address. A number for a floating-point argument is a constant in both syntaxes,
-// because our headers pass the bits of the argument in this form.
+// Returns whether the operand, without a $, is certainly a constant. In AT&T syntax, a
+// positive number with five digits or more may be an address, unless the argument is
+// floating-point.
 bool is_bare_constant(std::string_view operand, bool is_intel, bool is_float)
 {
     bool minus = operand.starts_with('-');
@@ -214,7 +210,7 @@ Operand parse_one(std::string_view word, bool is_intel)
     out.text = word;
     std::string_view operand = word;
     std::string wrong;
-    // The first @ ends the size. A symbol after it may also contain an @.
+    // The first @ ends the size. A symbol may contain another @.
     std::size_t at = word.find('@');
     bool sized = at != std::string_view::npos && at > 0 && at <= 3;
     if (sized) {
@@ -260,9 +256,8 @@ std::vector<std::string_view> words_of(std::string_view arguments, std::size_t m
         at = arguments.find_first_not_of(" \t", at);
         if (at == std::string_view::npos)
             break;
-        // Spaces inside parentheses and brackets, and spaces around PTR, belong to the
-        // operand. If a parenthesis is not closed, the operand ends at a space before a
-        // size.
+        // Spaces in parentheses and brackets, and around PTR, belong to the operand. If
+        // a parenthesis stays open, a space before a size ends the operand.
         std::size_t end = at;
         int depth = 0;
         for (; end < arguments.size(); end++) {

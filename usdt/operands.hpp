@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parses the arguments in a probe's note, which say where each argument is when the
-// probe is reached.
+// Parses the arguments in a probe's note, which give the location of each argument at
+// the probe.
 //
 //   "8@%rdi -4@-20(%rbp) 4@$1 8f@%xmm0 -4@40+CheckpointStats(%rip)"
 //
@@ -9,14 +9,12 @@
 //   constant = numbers and symbols with + or - between them
 //
 // Programs that were built with -masm=intel have Intel syntax: "4@DWORD PTR -20[rbp]
-// 8@rax -4@7", and with clang "8@[rsp - 16]". Our headers add a $: "8@$rax -4@$7". The
-// parser uses Intel syntax for a probe if one of its operands can only be Intel syntax.
-// It also does so if such an operand occurs elsewhere in the file and the operands of
-// the probe contain no %. The choice matters for "4@7654321": SystemTap's header writes
-// it for a constant in Intel syntax, but in AT&T syntax it is an address.
+// 8@rax -4@7", and with clang "8@[rsp - 16]". Our headers add a $: "8@$rax -4@$7".
 //
-// If an operand has an unknown form, its Operand contains the text of the operand and
-// what is wrong with it. The probe's other operands remain usable.
+// A probe has Intel syntax if one of its operands can only be Intel syntax, or if the
+// file has such an operand and the probe's operands have no %.
+//
+// If an operand has an unknown form, its Operand contains its text and the reason.
 #pragma once
 
 #include <cstdint>
@@ -47,14 +45,14 @@ struct Operand {
     // rdi r8 ...). For memory, the base register.
     std::uint8_t reg = no_register;
     bool high_byte = false; // %ah %bh %ch %dh
-    // Set if the base is %rip. Then `value` is a link-time address, and %rip must not
-    // be added.
+    // Set if the base is %rip. Then `value` is a link-time address, to which %rip must
+    // not be added.
     bool of_rip = false;
     std::uint8_t index = no_register;
     std::uint8_t scale = 1;
     Segment segment = Segment::none;
-    // The value of a constant, or the displacement of a memory operand. If there is a
-    // symbol, its address must be added.
+    // The value of a constant, or the displacement of a memory operand, without the
+    // address of the symbol.
     std::int64_t value = 0;
     std::string symbol; // empty if there is no symbol
     std::string text;   // as in the note
@@ -70,8 +68,8 @@ enum class Syntax : std::uint8_t { att, intel };
 // Returns Syntax::intel if an operand can only be Intel syntax, otherwise Syntax::att.
 Syntax syntax_of(std::string_view arguments);
 
-// Parses at most `max` operands and ignores the rest. `of_file` is Syntax::intel if
-// syntax_of() returned it for at least one probe of the file.
+// Parses at most `max` operands. `of_file` is Syntax::intel if syntax_of() returned it
+// for a probe of the file.
 std::vector<Operand> parse_operands(std::string_view arguments,
                                     std::size_t max = max_operands,
                                     Syntax of_file = Syntax::att);

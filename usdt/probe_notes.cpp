@@ -20,8 +20,7 @@ bool take_word(std::string_view& bytes, std::uint64_t& word)
     return true;
 }
 
-// Returns an empty string if the note is valid. Otherwise returns what is wrong with the
-// note.
+// Returns "" if the note is valid, otherwise the reason why not.
 std::string read_note(std::string_view left, ProbeNote& note)
 {
     if (!take_word(left, note.at) || !take_word(left, note.base) ||

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The notes that describe the places of a file's static probes, in the format of
-// SystemTap's <sys/sdt.h>:
+// The notes of a file's static probes, in the format of SystemTap's <sys/sdt.h>:
 //
 //   section .note.stapsdt, one note per site; owner "stapsdt", type 3
 //     8 bytes  address of the nop          8 bytes  link-time address of .stapsdt.base
 //     8 bytes  address of the semaphore (a 16-bit counter of tracers), or 0
 //     provider NUL  name NUL  arguments NUL
 //
-// Addresses are link-time addresses. A tool that moves the file's text later (prelink)
-// also moves .stapsdt.base. A reader of the notes must therefore compute how far this
-// section is from the address that the note gives for it, and add this difference to
-// each address in the note.
+// Addresses are link-time addresses. prelink may later move the text together with
+// .stapsdt.base. So this section's distance from its address in the note must be added
+// to each address.
 //
-// In a linked file, a note with address 0 belongs to code that the linker removed (lld
-// --gc-sections), and does not describe a probe. In an object file, all addresses are
-// 0.
+// In a linked file, a note with address 0 belongs to code that the linker removed. In
+// an object file, all addresses are 0.
 //
 // Files are untrusted: an invalid note is omitted and reported.
 #pragma once
@@ -36,13 +33,12 @@ struct ProbeNote {
     std::string arguments; // operands.hpp
 };
 
-// The maximum number of notes that are read from one file. Large programs have a few
-// thousand.
+// The maximum number of notes in one file. Large programs have a few thousand.
 constexpr std::size_t max_probe_notes = std::size_t{1} << 16;
 
 struct ProbeNotes {
     std::vector<ProbeNote> notes;
-    // Messages about the first ten invalid notes, and one message about all notes beyond
+    // Messages about the first ten invalid notes, and a message about all notes beyond
     // max_probe_notes.
     std::vector<std::string> troubles;
 };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A provider in the form that `dtrace -h` and `dtrace -G` need: the content of
-// provider.d, with types and names as in C. The D compiler creates it, and header.hpp
-// and object.hpp turn it into the content of a file.
+// A provider as `dtrace -h` and `dtrace -G` need it, with types and names as in C.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +27,8 @@ struct ProviderSource {
     std::vector<SourceProbe> probes;
     // The tags that the declarations use, for example "struct connection".
     std::vector<std::string> tags;
-    // The provider's definition as D text. If it is empty, the generated files do not
-    // contain a definition.
+    // The provider's definition as D text. If it is empty, the generated files have
+    // none.
     std::string definition;
 };
 
@@ -47,9 +45,8 @@ std::string semaphore_name(std::string_view provider, std::string_view probe);
 std::string function_name(std::string_view provider, std::string_view probe);
 // Returns the name in notes and in C: query__start for query-start.
 std::string note_name(std::string_view probe);
-// Returns the name of the section group that contains the provider's data in each file.
-// The linker keeps one group per name. A different definition of the same provider has
-// a different group name.
+// Returns the name of the section group with the provider's data. Different definitions
+// of a provider have different group names.
 std::string group_name(const ProviderSource& provider);
 
 } // namespace dt::usdt

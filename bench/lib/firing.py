@@ -44,8 +44,8 @@ CASES = [
 ]
 
 def one_run(args, case, row):
-    """Returns the cost of tracing: the time of a traced call minus that of an untraced call, in ns. Adds
-    dtrace's first message, and whether the printed counts are correct, to the row's notes."""
+    """Returns the time of a traced call minus that of an untraced call, in ns. Adds dtrace's first message, and whether
+    the printed counts are correct, to the row's notes."""
     with Timed(args) as victim:
         def run():
             return victim.run(case.mode, case.rounds, case.calls, case.threads)
@@ -70,8 +70,8 @@ def limit(args, mode):
         return victim.run(mode) - bare
 
 def recorded(args, row):
-    """Measures trace(arg0). The calls come in bursts whose records fit into a buffer. In the pauses between
-    them, dtrace drains the buffer. dtrace must print every record."""
+    """Measures trace(arg0). The records of a burst of calls fit into a buffer, and dtrace drains the buffer in the
+    pauses. dtrace must print every record."""
     with Timed(args) as victim, tempfile.NamedTemporaryFile("w+") as out:
         bare = victim.run("work", 11, 50000, 1, 60)
         victim.calls = 0

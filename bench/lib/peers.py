@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Measures other tools for bench/fast_path, with the same work on the same victim as for dtrace. The
-tools are bpftrace, perf, uftrace, LTTng-UST, callgrind, gdb, ltrace and strace from Debian. The cost
-is the CPU time of traced calls minus that of untraced calls, as for dtrace. gdb, ltrace and strace
-do most of their work in their own processes while the target is stopped, so their cost is elapsed
-time instead.
+"""Measures other tools for bench/fast_path, with the same work on the same victim as for dtrace. The cost is the CPU
+time of traced calls minus that of untraced calls. For gdb, ltrace and strace the cost is elapsed time, because they
+work in their own processes while the target is stopped.
 
-The cost of a uprobe depends on the instruction at its address. The kernel emulates the first
-instruction of frame8(), `push %rbp`, but must single-step the first instruction of work(). The table
-shows both costs.
+The cost of a uprobe depends on the instruction. The kernel emulates the first instruction of frame8(), `push %rbp`, but
+single-steps the first instruction of work().
 """
 import contextlib, functools, os, re, shutil, signal, subprocess, tempfile, time
 from table import Skip, peer
@@ -35,8 +32,8 @@ def running(command, sig=signal.SIGINT):
             tool.wait()
 
 def while_on(victim, mode, bare, tool=None):
-    """Waits until calls take at least 50 ns longer than `bare`, which shows that the tool traces the
-    victim. Returns the time of a traced call in ns. Raises Skip after 15 s."""
+    """Waits until a call takes 50 ns longer than `bare`, which shows that the tool traces the victim. Returns the time
+    of a traced call in ns. Raises Skip after 15 s."""
     end = time.monotonic() + 15
     while victim.run(mode, 1, 20000) < bare + 50:
         if (tool and tool.poll() is not None) or time.monotonic() > end:
@@ -45,8 +42,8 @@ def while_on(victim, mode, bare, tool=None):
     return victim.run(mode, 3)
 
 def under(args, mode, *command):
-    """Measures a tool that attaches to the victim by its pid. Replaces PATH and PID in the tool's command
-    with the victim's path and pid."""
+    """Measures a tool that attaches to the victim. Replaces PATH and PID in the tool's command with the victim's path
+    and pid."""
     with Timed(args) as victim:
         bare = victim.run(mode)
         words = [word.replace("PATH", victim.path).replace("PID", str(victim.pid)) for word in command]
@@ -124,8 +121,8 @@ def bare_of(args, mode):
         return victim.run(mode)
 
 def uftrace(args, mode, function):
-    """Measures uftrace, which patches the function before main() and records its entries and returns.
-    Returns the cost, and a note that contains the share of calls that were recorded."""
+    """Measures uftrace, which records the function's entries and returns. Returns the cost, and a note that contains
+    the share of calls that were recorded."""
     need("uftrace", root=False)
     with tempfile.TemporaryDirectory() as folder:
         with Timed(args, ["uftrace", "record", "--no-libcall", "-P", f"^{function}$", "-b", "4M", "-d",
@@ -173,8 +170,8 @@ def ltrace(args):
         return by_the_wall(victim, 10000) - bare_of(args, "work")
 
 def strace():
-    """Runs dd, which makes two system calls for each byte, with and without strace. Returns the ns by which
-    strace slows down a system call. The time to start dd is subtracted."""
+    """Runs dd with and without strace. Returns the ns by which strace slows down a system call, without the time to
+    start dd."""
     need("strace", root=False)
     def seconds(n, *under):
         began = time.perf_counter()
@@ -187,8 +184,8 @@ def strace():
 
 @contextlib.contextmanager
 def lttng_session(event):
-    """Starts an LTTng session whose ring buffers are overwritten and never read. Yields the environment
-    for programs that the session traces."""
+    """Starts an LTTng session whose ring buffers are overwritten and never read. Yields the environment for programs
+    that the session traces."""
     need("lttng", "lttng-sessiond", root=False)
     with tempfile.TemporaryDirectory(prefix="bench-lttng") as home:
         env = {**os.environ, "LTTNG_HOME": home}

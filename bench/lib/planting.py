@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Measures the cost of planting and removing probes: elapsed time, the time for which the target is
-stopped, and memory. Also measures whether a firing costs more if the probe is one of 50,000."""
+"""Measures the cost of planting and removing probes: elapsed time, the time for which the target is stopped, and
+memory. Also measures a firing when 50,000 probes are planted."""
 import os, re, shutil, signal, subprocess, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 from table import Row, Skip, Task, ours, peer
@@ -281,8 +281,8 @@ def bpftrace_armed(args):
             tool.wait()
 
 def bpftrace_ending(args, n=10):
-    """Returns the seconds that bpftrace takes to remove n probes. n is small, because bpftrace takes minutes
-    to remove many probes."""
+    """Returns the seconds that bpftrace takes to remove n probes. n is small, because bpftrace takes minutes to remove
+    many probes."""
     if not shutil.which("bpftrace") or os.geteuid() != 0:
         raise Skip("bpftrace needs to be installed, and root")
     path = many_functions(args)
@@ -302,8 +302,8 @@ def bpftrace_ending(args, n=10):
         return time.perf_counter() - began
 
 def uftrace_whole(args):
-    """Returns the time in seconds that uftrace takes to patch all functions of a program. The program exits
-    immediately, so this time is the difference between a run under uftrace and a run without it."""
+    """Returns the seconds that uftrace takes to patch all functions of a program. The program exits immediately, so its
+    run without uftrace is subtracted."""
     if not shutil.which("uftrace"):
         raise Skip("uftrace is not installed")
     path = many_functions(args)

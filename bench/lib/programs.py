@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Measures probes in real programs: python3's calls to malloc(), and PostgreSQL under pgbench. Also
-measures whether records are lost at a million per second, and how fast dtrace prints records."""
+"""Measures probes in real programs: python3's calls to malloc(), and PostgreSQL under pgbench. Also measures whether
+records are lost at a million per second, and how fast dtrace prints records."""
 import atexit, functools, glob, os, pwd, re, shutil, signal, statistics, subprocess, sys, tempfile, time
 import peers as tools
 from postgres import Postgres, per_second
@@ -9,8 +9,8 @@ from target import Timed, Tracer, Victim, address, numbers, text, wait_until
 
 PYTHON = "/usr/bin/python3"
 
-# This script waits for a line. It then creates 300,000 strings, which takes about 1.27 million
-# calls to malloc(), and prints the CPU time in seconds that this took.
+# Waits for a line, then creates 300,000 strings, which makes about 1.27 million calls to malloc(). Prints the CPU time
+# in seconds.
 SCRIPT = """
 import gc, sys, time
 gc.disable()
@@ -45,8 +45,8 @@ class Allocating(Victim):
 MALLOC = "CPython, quantize of 1.27 M mallocs"
 
 def allocated(env=None, attach=None):
-    """Runs the script in several processes. Returns the median CPU time of its allocations in seconds.
-    attach(victim) starts tracing and returns a function that ends it."""
+    """Runs the script several times. Returns the median CPU time of its allocations in seconds. attach(victim) starts
+    tracing and returns a function that ends the tracing."""
     spent = []
     for _ in range(TIMES):
         with Allocating(env) as victim:
@@ -105,8 +105,8 @@ def server():
 PALLOC = "palloc, pfree counted, pgbench -S -c 2"
 
 def less(row, start_tools, seconds):
-    """Returns the percentage by which the transactions per second decrease while the backends are traced.
-    Runs pgbench once and starts the tools after 3.5 s. start_tools() returns a function that ends them."""
+    """Returns the percentage by which tracing the backends reduces the transactions per second. start_tools() runs
+    after 3.5 s of one pgbench, and returns a function that ends the tools."""
     database = server()
     running, before = database.bench(seconds)
     try:
@@ -169,8 +169,7 @@ def draining(args, row):
     return float(re.search(r"drain, merge, format, write\s+([\d.]+) M", said)[1])
 
 def bpftrace_lines(args):
-    """Returns how many millions of lines per second bpftrace prints if each call to a busy function fires
-    printf()."""
+    """Returns the millions of printf() lines that bpftrace prints per second."""
     tools.need("bpftrace")
     with tempfile.NamedTemporaryFile("r") as out, Timed(args) as victim:
         bare = victim.run("stack")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Measures the share of functions in real programs whose probes can use jumps. For each file, dtrace -lv
-lists the probes of a process that has mapped the file. The listing plans the probes, including the
-places for trampolines, but plants none."""
+"""Measures the share of functions in real programs whose probes can use jumps. dtrace -lv lists the probes of a process
+that has mapped the file. It plans the probes but plants none."""
 import collections, glob, os, re, subprocess, sys
 from table import Row, Skip, Task
 
@@ -15,8 +14,8 @@ PROBE = re.compile(r"^ *\d+ +pid\d+ +\S+ +(.+) (entry|return)$")
 PLACE = re.compile(r"^\t\t[+-]0x[0-9a-f]+: (.*)$")
 
 def listed(args, path, library):
-    """Returns a tuple for each probe. The tuple contains the function, the word "entry" or "return", and a list
-    with one text for each site of the probe. dtrace -lv prints this text to describe the site's mechanism."""
+    """Returns a tuple for each probe: the function, the word "entry" or "return", and a list with one text for each
+    site. dtrace -lv prints this text to describe the site's mechanism."""
     what = os.path.basename(os.path.realpath(path))
     command = [args.dtrace, "-lvn", f"pid$target:{what if library else 'a.out'}::[er]*"]
     if library:
@@ -48,9 +47,8 @@ def percent(part, whole):
     return 100 * part / whole if whole else 100.0
 
 def judge(args, table, path, library):
-    """Returns the percentage of a file's entry probes that use a jump, and the percentage of its return probes
-    that use jumps at all their sites. Also adds lines below the table, with the reasons why the other sites
-    have no jump."""
+    """Returns the percentage of a file's entry probes that use a jump, and the percentage of its return probes that use
+    jumps at all their sites. Adds the reasons for all other sites below the table."""
     reasons = collections.Counter()
     n = collections.Counter()
     for function, kind, places in listed(args, path, library):

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The table that bench/fast_path prints, and the order in which its rows are measured.
 
-A Row is one line of the table with the values that were measured. A Task is an experiment that measures
-one or more rows. All tasks run once, then all run again, so that other load on the machine affects them
-equally. The table is printed at the end. Each row shows the median of its values. Below a row of dtrace
-are the rows of its peers, which are other tools that do the same work.
+A Row is one line of the table. It shows the median of its measured values. A Task is an experiment that measures one or
+more rows. All tasks run once, then all run again, so that other load on the machine affects them equally. Below a row
+of dtrace are the rows of its peers, which are other tools that do the same work.
 """
 import os, re, statistics, sys, traceback
 
@@ -20,7 +19,7 @@ class Row:
         self.values, self.notes, self.missing = [], [], ""
 
     def note(self, text):
-        """Adds a note that is printed at the end of the row, unless the text is "" or the row already has it."""
+        """Adds a note that is printed at the end of the row, unless the row already has it."""
         if text and text not in self.notes:
             self.notes.append(text)
 
@@ -36,8 +35,8 @@ class Row:
 
 class Task:
     def __init__(self, rows, once, at_most=1000):
-        """once() runs the experiment and returns a list with one value for each row. If there is only one
-        row, it may return a number. The experiment runs at most `at_most` times."""
+        """once() runs the experiment. It returns a list with one value for each row, or a number if there is one row.
+        The experiment runs at most `at_most` times."""
         self.rows, self.once, self.at_most = rows, once, at_most
         self.n_failed = 0
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs a target and a dtrace that traces it, for bench/fast_path.
 
-To find out when probes have been planted, the benchmarks watch the target's text until it changes. The
-message in which dtrace reports matched probes comes too early for this purpose.
+The benchmarks watch the target's text to find out when probes have been planted. dtrace's message about matched probes
+comes too early.
 """
 import functools, os, re, select, signal, statistics, subprocess, tempfile, time
 from table import Skip
@@ -24,8 +24,7 @@ def is_fixed(path):
         return elf.read(17)[16] == 2  # ET_EXEC
 
 def address(pid, path, name, dynamic=False):
-    """Returns the address of a function in a process. `path` is the file that contains the function and that
-    the process has mapped."""
+    """Returns the address of a function in a process. `path` is the file that contains the function."""
     path = os.path.realpath(path)
     value = symbols(path, dynamic)[name]
     if is_fixed(path):
@@ -52,8 +51,8 @@ class Victim:
         self.process.wait()
 
 class Timed(Victim):
-    """A process that runs tests/victims/timed, which executes one run for each line of input. `under` is an
-    optional command that starts the program, for example under valgrind."""
+    """A process that runs tests/victims/timed, which executes one run for each line of input. `under` is an optional
+    command that starts the program."""
     def __init__(self, args, under=(), path="", env=None):
         self.path = path or f"{args.build}/tests/victims/timed"
         if not os.path.exists(self.path):
@@ -69,14 +68,14 @@ class Timed(Victim):
         self.calls = 0
 
     def finish(self):
-        """Closes the victim's input and waits for its exit. A tool that runs the victim, for example valgrind, has
-        then written its results."""
+        """Closes the victim's input and waits for its exit, after which a tool such as valgrind has written its
+        results."""
         self.process.stdin.close()
         self.process.wait(timeout=100)
 
     def run(self, mode="work", rounds=11, calls=0, threads=1, pause_ms=0):
-        """Runs several rounds of calls in the given mode. Each round yields a time per call. Returns the median of
-        these times in ns. Adds the number of calls to self.calls."""
+        """Runs several rounds of calls. Returns the median time per call of the rounds in ns. Adds the number of calls
+        to self.calls."""
         self.process.stdin.write(f"{mode} {rounds} {calls} {threads} {pause_ms}\n")
         self.process.stdin.flush()
         said = self.process.stdout.readline().split()
@@ -96,8 +95,8 @@ def wait_until(what, condition, seconds=60, pause=0.0002):
         time.sleep(pause)
 
 class Tracer:
-    """A process that runs dtrace -p PID. armed_s is the time in seconds from its start until the text at all
-    `sites` has changed."""
+    """A process that runs dtrace -p PID. armed_s is the seconds from its start until the text at all `sites` has
+    changed."""
     def __init__(self, args, pid, program, sites, *options, settle=0.1):
         self.out, self.err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
         before = {at: text(pid, at) for at in sites}

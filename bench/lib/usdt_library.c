@@ -3,9 +3,8 @@
 // time with libdtrace-usdt, and one is compiled in with dtrace/sdt.h.
 //
 // The program prints "ready" and then reads commands from stdin:
-//   WHAT ROUNDS CALLS     WHAT is one of the words nothing, library and header. For
-//                         each round, prints the ns per iteration, in CPU time of this
-//                         thread.
+//   WHAT ROUNDS CALLS     WHAT is nothing, library or header. For each round, prints
+//                         the ns of CPU time per iteration.
 #define DTRACE_USE_SEMAPHORES
 #include <dtrace/sdt.h>
 #include <dtrace/usdt.h>

@@ -5,6 +5,6 @@
 
 #include "arguments.hpp"
 
-// Saves the program of the command line. If there is none, removes the program that was
+// Saves the program of the command line. Without a program, removes the one that was
 // saved before. Returns the exit status.
 int save_anonymous(dtrace_hdl_t* session, const Arguments& args);

@@ -54,8 +54,8 @@ constexpr Flag flags[] = {
     {'Z', nullptr, "accept probe descriptions that match no probe"},
 };
 
-// The values of --patches and --help in take(). These flags have no letter, so their
-// values are outside the range of characters.
+// The values of --patches and --help, which have no letter, are outside the range of
+// characters.
 constexpr int flag_patches = 256;
 constexpr int flag_help = 257;
 constexpr const char patches_help[] =
@@ -63,8 +63,8 @@ constexpr const char patches_help[] =
 
 std::string option_string()
 {
-    // getopt() options have only one character. So the flag -32 is parsed as the option
-    // -3 with the argument 2, and the flag -64 as the option -6 with the argument 4.
+    // getopt() options have only one character. The flag -32 is parsed as the option -3
+    // with the argument 2, and -64 as -6 with the argument 4.
     std::string letters = "+:3:6:";
     for (const Flag& flag : flags) {
         letters += flag.letter;
@@ -141,8 +141,7 @@ void take(Arguments& args, int flag, const char* value)
     case flag_help:
         set_mode(Mode::Help);
         break;
-    // -k and --types of SystemTap's dtrace are accepted with -h and -G, but have no
-    // effect. An object always includes types, and temporary files are not kept.
+    // SystemTap's dtrace has -k and --types for -h and -G. Both have no effect here.
     case 'k':
         break;
     case 'l':
@@ -202,7 +201,6 @@ void take(Arguments& args, int flag, const char* value)
 }
 
 // Returns an error message if the arguments are invalid with --patches, otherwise "".
-// --patches only reads running processes, so it accepts no probes and no commands.
 std::string wrong_with_patches(const Arguments& args)
 {
     if (args.targets.empty())
@@ -213,10 +211,8 @@ std::string wrong_with_patches(const Arguments& args)
     return args.pieces.empty() ? "" : "--patches takes no probes";
 }
 
-// Removes -fPIC and -fPIE from the arguments of -G. libtool and other build tools add
-// these compiler flags to each command that creates an object. Without this function,
-// dtrace would read -fPIC as the flag -f with the function name PIC. Our objects
-// contain no code, so the compiler flags do not matter.
+// Removes -fPIC and -fPIE from the arguments of -G. Build tools add these compiler
+// flags, and dtrace would read them as the flag -f with a function name.
 void drop_pic(Arguments& args)
 {
     std::erase_if(args.pieces, [](const Piece& piece) {
@@ -225,7 +221,6 @@ void drop_pic(Arguments& args)
 }
 
 // Returns an error message if the arguments are invalid with -h or -G, otherwise "".
-// Each of these flags takes one script and creates one file.
 std::string wrong_with_building(const Arguments& args)
 {
     const std::string flag = args.mode == Mode::Header ? "-h" : "-G";

@@ -3,8 +3,8 @@
 //
 // Flags and operands may be mixed. After "--", all arguments are operands. Operands
 // become the macro arguments $1, $2, and so on. The pieces of the program (-P, -m, -f,
-// -n, -i, -s) keep their order. getopt_long(3) does the parsing, because combined flags
-// ("-qs file") must work, also on the #! line of a script.
+// -n, -i, -s) keep their order. Combined flags ("-qs file") also work on the #! line of
+// a script.
 #pragma once
 
 #include <dtrace.h>

@@ -44,8 +44,8 @@ private:
                         std::to_string(begin + 1) + " has no closing " + quote;
     }
 
-    // Takes the character after a backslash. If the character is in `special`, or if
-    // `special` is empty, the backslash is removed. Otherwise the backslash is kept.
+    // Takes the character after a backslash. The backslash is kept if `special` is not
+    // empty and does not contain the character.
     void take_escaped(std::string_view special)
     {
         if (at_ == text_.size()) {

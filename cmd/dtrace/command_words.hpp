@@ -3,11 +3,11 @@
 //
 // Blanks separate words. Quotes and backslashes have the meaning that they have in a
 // shell (POSIX.1-2017, Shell Command Language, 2.2 Quoting):
-//   - '...' is literal;
-//   - "..." is literal except for a backslash before ", \, $, ` or a newline;
-//   - a backslash outside quotes makes the next character literal. A newline after it
-//     is removed together with the backslash.
-// There is no expansion, and there are no operators: $, *, ~, |, ; and > are ordinary
+//   - '...' is literal
+//   - "..." is literal except for a backslash before ", \, $, ` or a newline
+//   - a backslash outside quotes makes the next character literal, except that it
+//     removes a newline
+// There are no expansions and no operators: $, *, ~, |, ; and > are ordinary
 // characters.
 #pragma once
 

@@ -53,8 +53,8 @@ void Listing::header()
                      "FUNCTION", "NAME");
 }
 
-// Prints one line for each site of a probe in a process, with the mechanism (a jump or
-// a breakpoint) or the reason why the site is refused. Prints nothing for other probes.
+// Prints one line for each site of a probe in a process: its mechanism, or the reason
+// why the site is refused. Prints nothing for other probes.
 static void print_mechanism(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
                             FILE* out)
 {
@@ -66,8 +66,8 @@ static void print_mechanism(dtrace_hdl_t* session, const dtrace_probedesc_t* pro
         auto* lines = static_cast<Lines*>(arg);
         if (!std::exchange(lines->any, true))
             std::fputs("\n\tMechanism\n", lines->out);
-        // The offset is negative if the site is in a part that the compiler split off
-        // and that is located before the function.
+        // The offset is negative if the compiler split the site's part off from the
+        // function and put it before the function.
         bool before = site->dtsi_offset < 0;
         std::fprintf(
             lines->out, "\t\t%c0x%" PRIx64 ": %s\n", before ? '-' : '+',

@@ -12,11 +12,10 @@ public:
     Listing(dtrace_hdl_t* session, FILE* out, bool verbose);
 
     // Lists all probes that exist already. Some providers, such as `pid`, create a
-    // probe only when a description names it. Such probes are not listed.
+    // probe only when a description names it.
     void all();
-    // Lists the probes that match the descriptions of a piece, which are separated by
-    // commas. The piece has no predicate and no clause. Exits with a message if a
-    // description is not valid.
+    // Lists the probes that match the descriptions of a piece, which has no predicate
+    // and no clause. Exits with a message if a description is not valid.
     void descriptions(const Piece& piece, const std::vector<std::string>& operands);
     // Lists the probes that match the descriptions of the program's clauses.
     void program(dtrace_prog_t* prog);

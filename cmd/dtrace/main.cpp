@@ -27,8 +27,8 @@ extern char** environ;
 namespace {
 
 // Sets options from the environment. DTRACE_OPT_NAME=value means -x name=value. Options
-// on the command line are set later and take precedence. If dtrace runs with more
-// privileges than its user, for example set-user-ID, the variables are ignored.
+// on the command line take precedence. The variables are ignored if dtrace has more
+// privileges than its user, for example through set-user-ID.
 void options_from_environment(dtrace_hdl_t* session)
 {
     constexpr const char prefix[] = "DTRACE_OPT_";
@@ -57,15 +57,14 @@ void set_options(dtrace_hdl_t* session, const Arguments& args)
             die(session, "failed to set -x %s", name.c_str());
 }
 
-// Opens /dev/null for each standard descriptor that is closed. If descriptor 1 or 2
-// were left closed, the next file that dtrace opens would get its number, and dtrace's
-// output would be written to that file.
+// Opens /dev/null for each standard descriptor that is closed. Otherwise the next file
+// that dtrace opens could get descriptor 1 or 2, and output would be written to that
+// file.
 void hold_standard_descriptors()
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            // stdin is opened only for writing, and stdout and stderr only for reading.
-            // A read of stdin or a write to stdout then fails, as it does with a closed
+            // A read of stdin or a write to stdout fails, as it does with a closed
             // descriptor.
             (void)!::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
@@ -96,9 +95,9 @@ FILE* open_output(const Arguments& args)
 int main(int argc, char* argv[])
 {
     hold_standard_descriptors();
-    // With these thresholds, malloc() keeps blocks of up to 32 MiB in the heap, and
-    // keeps up to 64 MiB of free memory. The tables of probes grow to many megabytes,
-    // and mapping each new size separately would take longer.
+    // malloc() keeps blocks of up to 32 MiB in the heap, and keeps up to 64 MiB of free
+    // memory. The tables of probes grow to many megabytes, and mapping each new size
+    // separately would take longer.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
     Arguments args = parse_arguments(argc, argv);

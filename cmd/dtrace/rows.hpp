@@ -5,9 +5,9 @@
 //   CPU     ID                    FUNCTION:NAME     the header, before the first row
 //     0      1                           :BEGIN     a row, before the record's text
 //
-// With -x flowindent, a row consists of the CPU and the function, which is indented by
-// its call depth. With -x quiet and without -x flowindent, there are no rows. If -x
-// format selects a format for programs, for example json, there are no rows either.
+// With -x flowindent, a row is the CPU and the function, which is indented by its call
+// depth. With -x quiet and without -x flowindent, there are no rows. A format for
+// programs, such as -x format=json, has no rows either.
 #pragma once
 
 #include <dtrace.h>
@@ -24,7 +24,6 @@ public:
     // Reads the values of -x flowindent and -x format. Must be called before the first
     // record, and after each change of one of these options.
     void read_options();
-    // Returns whether -x format selects the text format.
     bool is_text() const { return text_; }
     // Prints the row of a record, before the record's text and without a newline.
     void begin(const dtrace_probedata_t& data);
@@ -38,8 +37,7 @@ private:
     bool flowindent_ = false;
     bool text_ = true; // whether -x format selects text
     // Whether -x format selected text, and the value of -x quiet, at the beginning of
-    // the current record. They are stored because an action of the record may change
-    // the options.
+    // the current record. An action of the record may change the options.
     bool has_row_ = true;
     bool quiet_ = false;
 };

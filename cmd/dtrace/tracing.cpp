@@ -22,14 +22,12 @@ volatile std::sig_atomic_t releasing = 0;
 volatile int output_fd = -1, nowhere_fd = -1;
 
 // Signals within this time count as one interrupt. timeout(1), for example, sends each
-// signal to its child and then to the child's process group, so dtrace receives two.
-// No user presses ^C twice within 50 ms.
+// signal to its child and to the child's process group, so dtrace receives two.
 constexpr long one_interrupt_ms = 50;
 
-// Handles an interrupt. After the first one, run() stops tracing and prints all records
-// that exist, even if the reader of the output is slow. After the second one, output is
-// discarded. If the second one arrives while the targets are being released, dtrace
-// exits immediately.
+// Handles an interrupt. After the first one, run() stops tracing and prints all
+// remaining records. After the second one, output is discarded. If the targets are
+// already being released, the second one exits immediately.
 void on_signal(int)
 {
     static volatile long first_ms = 0;
@@ -45,8 +43,7 @@ void on_signal(int)
         if (nowhere_fd >= 0)
             dup2(nowhere_fd, output_fd);
     }
-    // This process need not wait for the release: the agent continues to release the
-    // targets after this process has exited.
+    // The agent continues to release the targets after this process has exited.
     if (releasing != 0 && n_interrupts > 1) {
         static constexpr char text[] = "dtrace: interrupted again: the ptrace-agent "
                                        "continues to release the targets\n";
@@ -228,7 +225,6 @@ int Tracing::list()
     if (args_.pieces.empty())
         listing.all();
     for (const Piece& piece : args_.pieces) {
-        // A script, or a piece with a predicate or a clause, is compiled first.
         if (piece.flag == 's' || piece.text.find_first_of("/{") != std::string::npos)
             listing.program(compile_piece(piece));
         else
@@ -285,9 +281,8 @@ int Tracing::on_setopt(const dtrace_setoptdata_t* data, void* arg)
     return DTRACE_HANDLE_OK;
 }
 
-// Reads -x format. Only the text format has rows. In the json format, libdtrace reports
-// errors and drops as lines of the output, so on_error() and on_drop() print no
-// messages.
+// Reads -x format. In the json format, libdtrace reports errors and drops as lines of
+// the output, so on_error() and on_drop() print no messages.
 void Tracing::read_format()
 {
     rows_.read_options();
@@ -295,15 +290,14 @@ void Tracing::read_format()
     told_in_lines_ = dtrace_getopt(session_, "format", &format) == 0 && format == 2;
 }
 
-// Returns whether all targets and all of their followed children have exited. Returns
-// false if there are no targets.
+// Returns whether all targets and their followed children have exited. Returns false if
+// there are no targets.
 bool Tracing::all_ended() const
 {
     return !targets_.empty() && n_ended_ == targets_.size() &&
            dtrace_proc_followed(session_) == 0;
 }
 
-// Returns the name of a signal, for example "SIGTERM" or "SIGRTMIN+3".
 static std::string signal_name(int signal)
 {
     const char* name = sigabbrev_np(signal);
@@ -346,8 +340,8 @@ void Tracing::on_process(ps_prochandle* process, const char* message, void* arg)
         self->process_ended(process);
 }
 
-// Prints one piece of output as a C string literal (-B). Also prints which part of an
-// aggregation the piece is, if it belongs to one.
+// Prints one piece of output as a C string literal (-B). For a piece of an aggregation,
+// also prints which part it is.
 int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
 {
     FILE* out = static_cast<Tracing*>(arg)->out_;
@@ -361,8 +355,8 @@ int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
         if ((data->dtbda_flags & flag) != 0)
             std::fprintf(out, ", %s", name);
     std::fputs(": \"", out);
-    // A string of the target may contain control characters. libdtrace escapes them only
-    // in text that it writes to a terminal itself.
+    // libdtrace escapes control characters only in text that it writes to a terminal
+    // itself.
     const bool is_terminal = ::isatty(::fileno(out)) != 0;
     for (const char* c = data->dtbda_buffered; *c != '\0'; c++) {
         const auto byte = static_cast<unsigned char>(*c);
@@ -381,8 +375,8 @@ int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
 
 int Tracing::run()
 {
-    // If the programs have no clauses, no probe can ever fire. A clause that matches no
-    // probe is counted, because the library with its probes may be loaded later.
+    // Without clauses, no probe can ever fire. n_clauses_ includes clauses without a
+    // matching probe, because the library with the probe may be loaded later.
     if (n_clauses_ == 0 && !args_.claims && (args_.cflags & DTRACE_C_ZDEFS) == 0) {
         say("no probes matched");
         return 1;
@@ -411,7 +405,7 @@ int Tracing::run()
     if (dtrace_go(session_) != 0)
         die(session_, "could not enable tracing");
     // With -a, the claimed program of anonymous tracing has its own values of the
-    // options, so the options are read again.
+    // options.
     read_format();
     for (const Size& size : sizes) {
         dtrace_optval_t got = 0;

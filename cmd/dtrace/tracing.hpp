@@ -8,9 +8,8 @@
 // Returns the pid in an argument of -p. Exits with a message if it is not a valid pid.
 pid_t pid_of(const TargetArgument& target);
 
-// Compiles a piece, which is the D text or file of one -P, -m, -f, -n, -i or -s, and
-// returns its program. Exits with a message and status 1 if the piece does not compile,
-// so the result is never null.
+// Compiles a piece, which is the D text or file of one -P, -m, -f, -n, -i or -s. Exits
+// with a message and status 1 if it does not compile. The result is never null.
 dtrace_prog_t* compile_piece(dtrace_hdl_t* session, const Arguments& args,
                              const Piece& piece);
 
@@ -25,7 +24,7 @@ public:
     // order.
     void take_targets();
     // Compiles all pieces and, unless -e is given, enables their probes. Exits with
-    // status 1 if a piece does not compile or cannot be enabled.
+    // status 1 if this fails.
     void compile();
     // Lists the probes that match the pieces (-l), or all probes if there is no piece.
     // Returns the exit status.
@@ -62,17 +61,17 @@ private:
     std::vector<ps_prochandle*> targets_;
     std::size_t n_ended_ = 0;
     std::size_t n_clauses_ = 0; // the number of clauses of all enabled programs
-    // Whether data is missing, because a target still runs but is no longer traced, or
-    // because output was discarded.
+    // Whether data is missing. Either a target still runs but is no longer traced, or
+    // output was discarded.
     bool lost_ = false;
     Rows rows_{session_, out_};
     // With -x format=json, errors and drops are lines of the output, not messages.
     bool told_in_lines_ = false;
 };
 
-// Installs handlers for SIGINT, SIGTERM, SIGHUP and SIGQUIT. After the first of these
-// signals, dtrace stops tracing and prints the remaining records. After a second
-// signal, it discards these records.
+// Installs handlers for SIGINT, SIGTERM, SIGHUP and SIGQUIT. After the first signal,
+// dtrace stops tracing and prints the remaining records. After a second one, it
+// discards them.
 void catch_signals(dtrace_hdl_t* session, FILE* out);
 // Closes the session, which releases the targets. A second interrupt during the release
 // ends dtrace immediately.

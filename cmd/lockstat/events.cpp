@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "events.hpp"
 
-// If an event also exists on other systems, its id is the same as on those systems, so
-// that -e 0-2 in a script has the same meaning everywhere.
+// Events that also exist on other systems have the same ids there, so that scripts can
+// use -e with ids.
 static constexpr Event events[] = {
     {0, 'C', "Adaptive mutex spin", "Lock", "lockstat:::adaptive-spin", nullptr,
      nullptr},

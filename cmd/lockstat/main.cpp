@@ -56,10 +56,9 @@ void set(dtrace_hdl_t* session, const char* option, const std::string& value)
         die(session, "failed to set -x %s", option);
 }
 
-// Sets the options of the session. The aggregation buffer is made large enough for the
-// number of records given with -n. A record needs up to 200 bytes for the count, the
-// time and overhead, or up to 1300 bytes if it also has a distribution. In addition,
-// the keys of up to three aggregations contain the stack, with 8 bytes for each frame.
+// Sets the options of the session. The aggregation buffer has room for the number of
+// records given with -n. The keys of up to three aggregations contain the stack, with 8
+// bytes for each frame.
 void set_options(dtrace_hdl_t* session, const Arguments& args)
 {
     unsigned deepest = 0;
@@ -97,9 +96,8 @@ struct Command {
     int go = -1; // pipe; the process executes the command when it reads a byte
 };
 
-// Forks the process that will execute the command. The process first waits for a byte
-// from the pipe. The fork is not measured, because probes fire only after dtrace_go(),
-// which is called later.
+// Forks the process that will execute the command. It first waits for a byte from the
+// pipe. The fork is not measured, because probes fire only after dtrace_go().
 Command prepare(const Arguments& args)
 {
     int ends[2];
@@ -132,8 +130,8 @@ int on_error(const dtrace_errdata_t* data, void*)
     return DTRACE_HANDLE_OK;
 }
 
-// Waits until the command has exited. If lockstat receives SIGINT, SIGTERM or SIGHUP,
-// sends SIGTERM to the command. Returns the status from waitpid().
+// Waits until the command has exited. Forwards an interrupt to the command as SIGTERM.
+// Returns the status from waitpid().
 int watch(dtrace_hdl_t* session, const Command& command)
 {
     int status = 0;

@@ -29,8 +29,8 @@ Range resolve(dtrace_hdl_t* session, const Place& place)
 
 namespace {
 
-// Returns a D condition that is true if arg0 is in one of the ranges, or "" if there
-// are no ranges.
+// Returns a D condition that is true if arg0 is in one of the ranges. Returns ""
+// without ranges.
 std::string is_in(const std::vector<Range>& ranges)
 {
     std::string text;
@@ -72,10 +72,9 @@ std::string actions(const Arguments& args, const Event& event, const std::string
     return text;
 }
 
-// Returns the D variable that contains the time at which a lock was acquired. If several
-// threads can hold the lock, there is a variable for each thread. Otherwise there is
-// one for each lock, because the scheduler may release the lock of a run queue in a
-// different thread from the one that acquired it.
+// Returns the D variable with the time at which a lock was acquired. A shared lock has
+// a variable for each thread. Any other lock has one variable, because the scheduler
+// may release the lock of a run queue in another thread.
 std::string when_taken(const Event& event)
 {
     return (event.shared ? "self->t" : "t") + std::to_string(event.id) + "[arg0]";

@@ -4,29 +4,28 @@
 // The event with the number ID has up to three aggregations: @nID counts events, @tID
 // is the sum of their times in ns, and @qID is the distribution of the times. The keys
 // are the lock, the caller, the stack if it is needed and, with -T, the time stamp. For
-// a wait (contention), the stack starts in the code of the lock. The key for the caller
-// is then 0, and the caller is found in the stack when the aggregations are read.
+// a wait (contention), the key for the caller is 0, and the caller is found in the
+// stack later.
 #pragma once
 
 #include <dtrace.h>
 
 #include "arguments.hpp"
 
-// The maximum number of frames of lock code at the top of a stack, above the function
-// that uses the lock. They are recorded in addition to the requested frames.
+// The maximum number of frames of lock code at the top of a stack. They are recorded in
+// addition to the requested frames.
 constexpr unsigned n_lock_frames = 8;
 
 // Returns the number of frames that stack() records for an event, or 0 if it has no
 // stack.
 unsigned stack_frames(const Arguments& args, const Event& event);
 
-// A range of addresses.
 struct Range {
     std::uint64_t begin = 0, end = 0;
     bool has(std::uint64_t addr) const { return addr >= begin && addr < end; }
 };
-// Returns the address range of a place. If no size was given, the size is that of the
-// symbol. Exits with a message if the symbol does not exist.
+// Returns the address range of a place. The default size is that of the symbol. Exits
+// with a message if the symbol does not exist.
 Range resolve(dtrace_hdl_t* session, const Place& place);
 
 // Returns the D program. If `locks` is not empty, the program watches only these locks.

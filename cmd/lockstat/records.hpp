@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Converts aggregations to the rows of the tables. The values for an event and a key
-// are combined into a record. Flags then select records and merge them into rows:
+// form a record. Flags then select records and merge them into rows:
 //
 //   aggregations ── by event, key ──> records ── -f, -k, -c, -w, -W, -g ──> rows
 #pragma once
@@ -27,7 +27,7 @@ struct Record {
 
 struct Rows {
     // The totals of all events. With -g they are less than the sums of the records,
-    // because an event is then counted for each function in its stack.
+    // because an event then counts for each function in its stack.
     std::uint64_t count = 0, ns = 0;
     std::vector<Record> records; // in the order of printing
 };

@@ -7,6 +7,6 @@
 #include <cstdio>
 
 // Prints the table of one event, or with -p one line of fields for each row. `seconds`
-// is the time for which events were counted. Prints nothing if there are no rows.
+// is the time for which events were counted.
 void print_rows(FILE* out, const Arguments& args, const Event& event, const Rows& rows,
                 double seconds);

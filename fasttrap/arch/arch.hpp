@@ -2,8 +2,8 @@
 // Describes an instruction set to the other parts of fasttrap.
 //
 // An Arch is a value, so that a test can decode one machine's bytes on another. Every
-// Arch compiles on every machine. Only the code that reads the registers of a live
-// thread (arch/<machine>/user_regs.hpp) is specific to the machine that dtrace runs on.
+// Arch compiles on every machine. Only arch/<machine>/user_regs.hpp, which reads the
+// registers of a live thread, is specific to the machine that dtrace runs on.
 #pragma once
 
 #include "base/result.hpp"
@@ -80,19 +80,17 @@ struct Arch {
     std::string_view name;              // as `uname -m` prints it
     std::span<const std::uint8_t> trap; // the shortest breakpoint instruction
 
-    // Decodes the instruction at the start of text, which may be longer than the
-    // instruction; 15 bytes are always enough. Returns Code::corrupt if the bytes are
-    // not an instruction, and Code::unsupported if the length or meaning is not
-    // certain. The text of the error says whether the length or the meaning is
-    // uncertain. Thread-safe.
+    // Decodes the instruction at the start of text. 15 bytes of text are always enough.
+    // Returns Code::corrupt if the bytes are not an instruction. Returns
+    // Code::unsupported if the length or meaning is not certain. Thread-safe.
     Result<Instruction> (*decode)(std::span<const std::byte> text, TargetAddr at);
 
     // Determines an instruction's length and traits from its format alone. May return a
-    // length even for bytes that are not a valid instruction.
+    // length for bytes that are not a valid instruction.
     Glance (*glance)(std::span<const std::byte> text);
 
-    // Plans how to run insn after a breakpoint or a jump has replaced it. If insn
-    // cannot be run then, `how` is `refused`, and `reason` says why.
+    // Plans how to run insn after a breakpoint or a jump has replaced it. If that is
+    // impossible, `how` is `refused`, and `reason` says why.
     Displaced (*plan_displaced)(const Instruction& insn);
 
     // Plans how to run insn if emulate() has returned the outcome `fault`. Never
@@ -109,10 +107,9 @@ struct Arch {
     // start.
     IndirectJump (*classify_jump)(std::span<const Instruction> code);
 
-    // Returns the length of a Go function's code up to the end of its stack check.
-    // Returns 0 if there is no check (NOSPLIT). When a function without a check runs,
-    // the stack may have no free byte below the stack pointer. text is the function, or
-    // its beginning.
+    // Returns the length of a Go function's code up to the end of its stack check, or 0
+    // without a check (NOSPLIT). A function without a check may have no free byte below
+    // the stack pointer. text is the function, or its beginning.
     std::size_t (*stack_check_bytes)(std::span<const std::byte> text, TargetAddr at);
 
     // The remaining members are for patches (patch.hpp). The functions among them are
@@ -127,7 +124,7 @@ struct Arch {
     Moving (*moving)(const Instruction& insn);
     bool (*is_padding)(const Instruction& insn);
     // Appends code that has the same effect at out.here() as insn at its own address.
-    // Returns Code::unsupported if the data that insn uses is too far from out.here().
+    // Returns Code::unsupported if insn's data is too far from out.here().
     Result<Ok> (*relocate)(const Instruction& insn, CodeBuffer& out);
     // Appends a head. enter is the address of the word that holds the address of
     // dt_rt_enter.

@@ -10,7 +10,7 @@
 namespace {
 
 // Converts the result of a walk's callback, or returns Error if the result is invalid.
-// For Normalize, stores in the entry the divisor (dtada_normal) that the callback set.
+// For Normalize, stores the callback's divisor (dtada_normal) in the entry.
 dt::AggVerdict verdict_of(dtrace_hdl& session, int said, const dtrace_aggdata_t& data,
                           dt::AggEntry& entry)
 {
@@ -63,8 +63,8 @@ public:
     {
         int said = func(shown_.data(), static_cast<int>(shown_.size()), arg);
         for (std::size_t i = 0; i < columns_.size(); i++) {
-            // If an entry is in two columns, handling the first column may already have
-            // removed the entry.
+            // If an entry is in two columns, the first column may already have removed
+            // it.
             const auto before = columns_.begin() + static_cast<std::ptrdiff_t>(i);
             if (columns_[i] == nullptr ||
                 std::find(columns_.begin(), before, columns_[i]) != before)

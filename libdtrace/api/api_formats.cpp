@@ -3,9 +3,8 @@
 //
 //   recs ──> RecordDesc ──FormatPlan──> text
 //
-// If the caller passes records from a clause's description (EcbView::all), the clause's
-// own RecordDescs are used. The caller may also pass records that it made itself. These
-// are converted to RecordDescs without types, so their integers are signed.
+// Records from a clause's description (EcbView::all) have RecordDescs already. Other
+// records are converted to RecordDescs without types, so their integers are signed.
 #include "libdtrace/api/views.hpp"
 
 #include "dif/actions.h"
@@ -109,9 +108,8 @@ std::size_t n_values(const dt::Format& format)
     return n;
 }
 
-// Selects the output for a file. If dtrace_work() or an earlier dtrace_freopen() has
-// created an output for the file, that output is used. Otherwise, a new one is created
-// for this call.
+// Selects the output for a file: the output that dtrace_work() or dtrace_freopen() has
+// created for it, otherwise a new output for this call.
 class To {
 public:
     To(dtrace_hdl& session, FILE* file) : session_(session)

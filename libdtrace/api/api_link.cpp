@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// C API: writes the header and the object file that are needed to build programs with
-// static probes (dtrace -h and -G).
+// C API: writes the header and the object file for programs with static probes (dtrace
+// -h and -G).
 #include "libdtrace/api/handle.hpp"
 #include "libdtrace/session/sources/provider_names.hpp"
 #include "libdtrace/session/sources/provider_sources.hpp"
@@ -25,8 +25,7 @@ static dt::Error as_error(const dt::Diagnostic& wrong, bool with_tag)
                 "line " + std::to_string(wrong.at.line) + ": " + wrong.text};
 }
 
-// Returns the providers of one program, or of all programs that the session has
-// compiled.
+// Returns the providers of one program, or of all compiled programs.
 static dt::Result<std::vector<ProviderSource>>
 sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definitions)
 {
@@ -57,8 +56,8 @@ static dt::Definitions definitions_of(const dtrace_hdl& session, bool strip)
                                                         : dt::Definitions::Carried;
 }
 
-// Refuses an object that contains a probe of one of these providers if that provider
-// does not define the probe. Probes of other providers are not checked.
+// Refuses an object with a probe that its provider does not define. Probes of other
+// providers are not checked.
 static dt::Result<dt::Ok> check_object(const std::string& path,
                                        const std::vector<ProviderSource>& sources)
 {
@@ -80,8 +79,7 @@ static dt::Result<dt::Ok> check_object(const std::string& path,
 }
 
 // Writes a file. If that fails, removes a regular file, so that no incomplete file
-// remains. Any other file, for example a pipe, is not removed. It may already have
-// received some of the bytes.
+// remains. A pipe, for example, is not removed.
 static dt::Result<dt::Ok> write_file(const std::string& path, const std::string& bytes)
 {
     const std::string what = "failed to write " + path;

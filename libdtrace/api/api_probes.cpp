@@ -59,8 +59,8 @@ std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view t
     return result;
 }
 
-// Removes the probe description from an error message, because programs that use the
-// C API print the description before the message.
+// Removes the probe description from an error message, because callers print the
+// description before the message.
 std::string without(const std::string& text, const dt::ProbeSpec& spec)
 {
     std::string name =

@@ -25,7 +25,7 @@ static void disassemble_to(FILE* to, const std::shared_ptr<dt::Difo>& difo)
 }
 
 // Returns whether this is the first action of a D statement that records data. A
-// statement can be compiled to several actions (generate_actions.cpp).
+// statement can be compiled to several actions.
 static bool begins_record(const dt::Action& action)
 {
     bool nothing = action.kind == DTRACEACT_DIFEXPR && action.difo->rtype.size == 0;

@@ -13,8 +13,7 @@ int dtrace_hdl::plan_listed(pid_t pid)
     ps_prochandle* process = state().processes.find(pid);
     dt::AgentClient* agent =
         process != nullptr ? state().processes.agent_of(*process) : nullptr;
-    // Sites can be planned only in a traced process. For other processes, only the
-    // names are known.
+    // Sites can be planned only in a traced process.
     if (agent == nullptr || process->symbols == nullptr)
         return fail(ESRCH, "not examined; use -p " + std::to_string(pid));
     std::vector<std::uint32_t> ids;

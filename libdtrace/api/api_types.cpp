@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// C API: finds types by name or by symbol, and describes them.
-//
-// A pointer to a dtrace_type_t is a pointer to a Type in the compiler's table.
+// C API: finds types by name or by symbol, and describes them. A dtrace_type_t is a
+// Type in the compiler's table.
 #include "libdtrace/api/handle.hpp"
 
 #include <cstring>
@@ -21,7 +20,7 @@ const dt::Type* type_of(const dtrace_type_t* type)
 }
 
 // A type's name such as "struct foo **", split into the name without stars and the
-// number of stars. The name without stars is looked up in debug data.
+// number of stars.
 struct Wanted {
     DebugKind kind = DebugKind::Ordinary;
     std::string_view name;

@@ -2,8 +2,9 @@
 // Implements the consumer's loop: dtrace_sleep(), dtrace_work() and the handlers.
 //
 // dtrace_sleep() polls the fill levels of buffers every 5 ms, because a wake-up by the
-// target would cost the target far more than a poll costs dtrace. If an aggregation
-// buffer fills up, dtrace_sleep() reads all aggregation buffers. It returns early
+// target would cost the target far more. It also reads aggregation buffers that fill
+// up. It returns early
+//
 //   - if a principal buffer is a quarter full (only with bufpolicy=switch),
 //   - if the last round of dtrace_work() ran out of time,
 //   - if exit() was called or the session has a status other than OKAY,
@@ -156,8 +157,7 @@ void dtrace_wakeup(dtrace_hdl_t* dtp)
 void dtrace_sleep(dtrace_hdl_t* dtp)
 {
     std::uint64_t began = dt::monotonic_ns();
-    // One round drains both records and aggregations. So the shorter of the intervals
-    // switchrate and aggrate determines when this function returns.
+    // One round drains both records and aggregations, so the shorter interval applies.
     std::uint64_t until = UINT64_MAX;
     for (int rate : {DTRACEOPT_switchrate, DTRACEOPT_aggrate})
         if (dtp->state().options.by_user(rate))
@@ -188,8 +188,7 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         dtp->session.tend(now);
         dtp->session.targets().check_new_processes(now);
         dtp->session.targets().search_libraries(now);
-        // An error is ignored here, because dtrace_sleep() has no result. The next
-        // dtrace_work() fails in the same way and reports the error.
+        // The next dtrace_work() fails in the same way and reports the error.
         if (dtp->state().consumer->wants_snapshot())
             (void)!dtp->state().consumer->snapshot();
         int status = dtp->session.status();

@@ -83,8 +83,7 @@ std::optional<std::string> dtrace_hdl::setopt(std::string_view name,
 
 namespace {
 
-// Ignores SIGINT and SIGQUIT while the command runs, so that only the command receives
-// them, as with system(3).
+// Ignores SIGINT and SIGQUIT while the command runs, as system(3) does.
 class IgnoredInterrupts {
 public:
     IgnoredInterrupts()
@@ -101,8 +100,8 @@ public:
     }
     IgnoredInterrupts(const IgnoredInterrupts&) = delete;
     IgnoredInterrupts& operator=(const IgnoredInterrupts&) = delete;
-    // Returns the signals to reset to their default action in the command: those that
-    // were not ignored before.
+    // Returns the signals that were not ignored before. The command resets them to
+    // their default action.
     sigset_t defaults() const
     {
         sigset_t set;
@@ -121,9 +120,9 @@ private:
 
 } // namespace
 
-// Runs the command of a system() action. Returns its wait status, or -1 with errno.
-// While the command runs, events of targets are handled. The command may itself be a
-// target, and would wait forever if its own events were not handled.
+// Runs the command of a system() action. Returns its wait status, or -1 with errno. The
+// command may be a target, so events of targets are handled while it runs. Otherwise
+// the command would wait forever.
 int dtrace_hdl::run_command(const std::string& command)
 {
     constexpr std::uint64_t check_again_ns = 10'000'000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Defines dtrace_hdl_t, the handle of the C API: a session, the caller's handlers, and
-// the data that the C API has returned to the caller. This data stays valid until
-// dtrace_close(), or until the next call to the same function.
+// the data returned to the caller. This data stays valid until dtrace_close(), or until
+// the next call to the same function.
 #pragma once
 
 #include "libdtrace/api/include/dtrace.h"
@@ -45,7 +45,7 @@ struct dtrace_hdl : dt::Listener {
     // null, as in make_output(). On failure, calls fail() and returns null.
     dt::Output* output_to(FILE* file);
     // Creates an output for the file, or for the buffered handler if the file is null.
-    // If there is neither, calls fail() and returns null.
+    // If neither exists, calls fail() and returns null.
     std::unique_ptr<dt::Output> make_output(FILE* file);
     // Drains the buffers once and prints the records. On failure, calls fail() and
     // returns -1.

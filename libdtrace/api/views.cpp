@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Converts the session's descriptions of probes, records and aggregations to the
-// structures of the C API.
+// Converts descriptions of probes, records and aggregations to the structures of the C
+// API.
 #include "libdtrace/api/views.hpp"
 
 #include "dif/actions.h"
@@ -116,8 +116,8 @@ EcbView& view_of(dtrace_hdl& session, const dt::EcbInfo& ecb)
         return *view;
     view = std::make_shared<EcbView>();
     view->ecb = &ecb;
-    // The names come from the arena. This session cannot look them up by probe id,
-    // because a claimed anonymous enabling has probe ids of its own.
+    // The names come from the arena, because a claimed anonymous enabling has probe ids
+    // of its own.
     dt::ProbeInfo probe;
     probe.id = ecb.probe->id;
     probe.provider = ecb.probe->provider;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The C API's descriptions of probes and records.
-//
-// view_of() makes the EcbView of an ECB at the first call and keeps it, because
-// callbacks may keep pointers to it. When a probe is renamed, all EcbViews are
-// discarded.
+// The C API's descriptions of probes and records. view_of() keeps the EcbView of an
+// ECB, because callbacks may keep pointers to it. When a probe is renamed, all EcbViews
+// are discarded.
 #pragma once
 
 #include "libdtrace/api/handle.hpp"
@@ -18,7 +16,7 @@ struct EcbView {
 };
 
 // The C API's view of one entry of an aggregation. It is valid while the entry exists.
-// dtada_data points to words_, and each dtrd_offset in records_ is relative to it.
+// Each dtrd_offset in records_ is relative to words_.
 //
 //   words_           variable's id | key, padded | value
 //   records_ (index)       0       |  1 ... n    | n + 1

@@ -7,9 +7,8 @@
 //   check (identifiers, types, rules)    sets type, ident and constants on every node
 //   generate (DIF)                       reads what check has set
 //
-// All kinds of nodes have the same class, Node. It contains only data, so no pass
-// depends on the code of another pass. The comment after each kind names the fields of
-// Node that this kind uses.
+// All kinds of nodes have the same class, Node. The comment after each kind names the
+// fields of Node that this kind uses.
 #pragma once
 
 #include "libdtrace/compile/attributes.hpp"
@@ -155,17 +154,14 @@ struct IdentFacts {
     std::uint32_t program = 0;
     // For Action, Subroutine and AggFunc:
     const char* prototype = nullptr;
-    // For an Action: its flags, a subset of the letters D W K N (dif/actions.h).
-    // For a Subroutine: the hosts that may run it, i.e. ANY, WRITE, KERNEL or NONE
-    // (dif/subrs.h).
+    // For an Action: its flags, a subset of the letters D W K N (dif/actions.h). For a
+    // Subroutine: ANY, WRITE, KERNEL or NONE (dif/subrs.h).
     const char* flags = "";
     int libact = 0;
-    // For Aggregation: the aggregating function of the first use, and the parameters of
-    // that function.
+    // For Aggregation: the aggregating function of the first use, and its parameters.
     std::uint32_t agg_func = 0;
     std::uint64_t agg_arg = 0;
-    // For Inline: the expression needs the kernel module, even if it is folded to a
-    // constant.
+    // For Inline: the expression needs the kernel module.
     bool needs_kernel = false;
     std::vector<std::string> inline_parameters;
 };
@@ -186,8 +182,7 @@ struct Stmt {
     std::vector<Stmt> then_block, else_block;
 };
 
-// A probe description, prov:mod:func:name. In the four fields, macro variables have
-// been replaced with their values.
+// A probe description, prov:mod:func:name. Macro variables have been replaced.
 struct ProbeSpec {
     std::string provider, module, function, name;
     std::uint32_t id = 0; // set by -i N or a bare number
@@ -260,9 +255,8 @@ struct PragmaOption {
 };
 
 // The pragma `#pragma D attributes n/d/c name` or `... n/d/c provider name part`. n is
-// the stability of the name, d is the stability of the data, and c is the dependency
-// class. If the name is "translator", the pragma applies to the translators that follow
-// it.
+// the stability of the name, d that of the data, and c is the dependency class. If the
+// name is "translator", the pragma applies to the translators that follow.
 struct PragmaAttributes {
     Attributes attributes;
     // "provider", "module", "function", "name" or "args". Empty: the pragma sets the

@@ -23,8 +23,8 @@ bool same_letters(std::string_view a, std::string_view b)
                       });
 }
 
-// Finds a name in a list, ignoring case, and sets `to` to the enumerator with the
-// name's index. Returns false if the list does not contain the name.
+// Finds a name in a list, ignoring case, and sets `to` to the name's index. Returns
+// false if the list does not contain the name.
 template <class Enum, std::size_t n>
 bool parse(std::string_view text, const std::array<const char*, n>& names, Enum& to)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Stability attributes. They say how stable a name is, how stable its data are, and on
-// which class of machines both exist.
+// Stability attributes: how stable a name is, how stable its data are, and on which
+// class of machines both exist.
 #pragma once
 
 #include <optional>

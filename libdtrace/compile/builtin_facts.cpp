@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The stability of the names that D defines, and the D version that introduced each
-// name. A name alone identifies a row, because no name occurs in two tables of dif/. A
-// name without a row here is Stable/Stable/Common and has existed since the first
-// version.
+// name. A name without a row here is Stable/Stable/Common and has existed since the
+// first version.
 #include "libdtrace/compile/builtins.hpp"
 
 #include <algorithm>

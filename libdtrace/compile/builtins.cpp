@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The names that D defines. Each table of dif/ becomes an array. The arrays are
-// searched linearly, because they are short and a program uses few of these names.
+// The names that D defines. Each table of dif/ becomes an array.
 //
-// In other implementations of DTrace, a translator computes the structures curpsinfo
-// and curlwpsinfo from the kernel's data about the process. Here each member is a
-// builtin variable of its own, so that reading one member computes no other members.
-// The two tables below map members to variables. In the same way, each member of fds[n]
-// is a builtin array (DIF_VAR_FILES in dif/vars.h).
+// Each member of curpsinfo and curlwpsinfo is a builtin variable of its own, so that
+// reading one member computes no other members. The two tables below map members to
+// variables. Each member of fds[n] is a builtin array (DIF_VAR_FILES in dif/vars.h).
 #include "libdtrace/compile/builtins.hpp"
 
 #include "dif/actions.h"

@@ -45,8 +45,8 @@ struct AggRow {
     const char* prototype;
 };
 
-// These functions return null if there is no such name. Members of structures are found
-// only by find_member_row().
+// Return null if there is no such name. Only find_member_row() finds members of
+// structures.
 const VariableRow* find_variable_row(std::string_view name);
 const VariableRow* find_member_row(std::string_view name);
 const SubroutineRow* find_subroutine_row(std::string_view name);
@@ -64,8 +64,7 @@ std::uint64_t n_uregs();
 bool is_structure(std::string_view name);
 
 // A member of curpsinfo or curlwpsinfo, and the builtin variable or the constant that
-// replaces it. A member of Kind::Kernel is translated from the kernel's task_struct,
-// which requires the kernel module.
+// replaces it. A member of Kind::Kernel is translated from the kernel's task_struct.
 struct PsinfoRow {
     enum class Kind { Variable, Number, Kernel };
     const char* member;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The interface of the compiler. It runs the passes in order. If a pass throws a
-// CompileError, the caller receives the diagnostic that the error contains.
+// CompileError, the caller receives the error's diagnostic.
 //
 // A program that fails to compile changes nothing: its types are rolled back, its new
-// names are erased, and what the checker recorded about older names (types, keys, uses)
-// is restored.
+// names are erased, and older names are restored.
 #include "libdtrace/compile/compiler.hpp"
 
 #include "libdtrace/compile/check/arguments.hpp"
@@ -101,8 +100,8 @@ private:
     bool kept_ = false;
 };
 
-// Removes the names that a later version of D introduced. They are not needed again,
-// because the session's version can no longer change.
+// Removes the names that a later version of D introduced. The session's version can no
+// longer change, so these names are not needed again.
 void reduce(SymbolTable& symbols, Version version)
 {
     auto is_later = [&](const auto& entry) { return entry.second->since > version; };

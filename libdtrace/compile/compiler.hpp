@@ -4,8 +4,7 @@
 //   text -> lexer -> parser -> Unit -> checker -> typed Unit -> generator -> Program
 //
 // One Compiler exists for the life of a session. Later programs of the session can use
-// the globals, aggregations, types and inlines that earlier ones declared. dtrace(1)
-// requires this if it is started with several -n or -s options.
+// the globals, aggregations, types and inlines of earlier programs.
 #pragma once
 
 #include "base/result.hpp"
@@ -52,8 +51,8 @@ struct CompileOptions {
     std::uint32_t ustackframes = 20, jstackframes = 50, jstackstrsize = 512;
     std::uint32_t stackframes = 20;
     std::uint32_t maxframes = UINT32_MAX; // the maximum for all stacks
-    // Whether the session uses the kernel module. If not, a program may not use names
-    // whose values only this module can provide.
+    // Whether the session uses the kernel module. If not, programs may not use names
+    // that need it.
     bool kernel = false;
 };
 
@@ -73,8 +72,8 @@ public:
     std::vector<std::string> argument_texts(const ProbedFunction& probed);
     std::vector<std::string> argument_texts(const ArgumentTypes& said);
 
-    // Returns the type with this name in D, such as "struct foo *" or, for a type of
-    // the target, "a.out`foo_t". The type lives as long as the compiler.
+    // Returns the type with this name in D, such as "struct foo *" or "a.out`foo_t".
+    // The type lives as long as the compiler.
     std::variant<const Type*, Diagnostic> type_named(std::string_view text,
                                                      const CompileOptions& options);
     // Returns the D type of an entry in debug data.
@@ -98,8 +97,8 @@ private:
 // The text is not compiled.
 std::vector<std::string> library_dependencies(std::string_view text);
 
-// Returns the source line of a diagnostic with a caret below it, for terminals. Returns
-// an empty string if the diagnostic has no location.
+// Returns the source line of a diagnostic with a caret below it. Returns an empty
+// string if the diagnostic has no location.
 std::string quote_source(std::string_view text, Place at);
 
 // Disassembles a DIFO in the format of dtrace -S, including its header and tables.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A diagnostic of the D compiler: a tag, a place and one sentence.
-//
-// The compiler throws a CompileError, because an error can be found deep inside an
-// expression. compile() (compiler.hpp) catches it and returns the diagnostic. Only the
-// compiler throws it.
+// A diagnostic of the D compiler: a tag, a place and one sentence. The compiler throws
+// it as a CompileError, which compile() (compiler.hpp) catches.
 #pragma once
 
 #include "libdtrace/compile/tags.hpp"
@@ -15,7 +12,7 @@ namespace dt {
 struct Place {
     int line = 0;   // counted from 1, or set by #line; 0 if unknown
     int column = 0; // counted from 1; 0 if unknown
-    // The line number in the text, which #line does not change. Counted from 1. 0 if
+    // The line number in the text, counted from 1. #line does not change it. 0 if
     // `line` contains this number.
     int text_line = 0;
     // The name of the D library or included file (from #line) that contains the place.

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The interface through which the compiler asks about the session, its probes and
-// targets, and the kernel.
-//
-// The default implementations are for a compiler without a session, as in some tests.
-// They accept every option, and know of no probes, targets or kernel.
+// targets, and the kernel. The default implementations are for a compiler without a
+// session. They accept every option, and know of no probes, targets or kernel.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,20 +19,18 @@
 
 namespace dt {
 
-// The probes that a description matches. A provider may create them while the
-// description is being matched.
+// The probes that a description matches. A provider may create them during the match.
 struct ProbeMatch {
     std::vector<std::uint32_t> ids;
-    // the description may match probes later, for example in a library that has not
-    // been loaded yet
+    // the description may match probes later, for example in a library that is not
+    // loaded yet
     bool retained = false;
     // The types of args[]. Empty if the provider does not declare them, or if they
     // differ between the matched probes.
     std::vector<const Type*> args;
 };
 
-// A module of a process or of the kernel. In a D name such as libc`malloc, the text
-// before the backquote selects the module.
+// A module of a process or of the kernel, such as libc in the name libc`malloc.
 struct TargetModule {
     std::string name;
     std::uint64_t bias = 0;      // run-time address minus link-time address
@@ -67,8 +63,8 @@ struct ArgumentTypes {
         bool operator==(const Written&) const = default;
     };
     std::vector<Written> written;
-    // The debug data in which the types of `written` are looked up. Null if only D's
-    // own types are known.
+    // The debug data that contain the types of `written`. Null if only D's own types
+    // are known.
     DebugTypes* written_in = nullptr;
     // Why the argument types of this probe are unknown. Empty if they are known.
     std::string why_none;
@@ -81,8 +77,8 @@ struct ProbedFunction {
     DebugFunction function;
 };
 
-// The weakest stability attributes in a set of probes. `descriptions` contains those of
-// the probe descriptions, and `arguments` contains those of the probes' arguments.
+// The weakest stability attributes of the probe descriptions in a set of probes, and of
+// the probes' arguments.
 struct ProbeStability {
     Attributes descriptions = strongest_attributes, arguments = strongest_attributes;
 };
@@ -91,7 +87,7 @@ class Environment {
 public:
     virtual ~Environment() = default;
 
-    // Returns the value of a macro variable, whose name is given without the $. Returns
+    // Returns the value of a macro variable. The name is passed without the $. Returns
     // nullopt if there is no such variable.
     virtual std::optional<std::uint64_t> macro_value(std::string_view) { return {}; }
     // Sets an option from #pragma D option. Returns the reason if the option is
@@ -107,8 +103,7 @@ public:
     // Returns whether a provider of the session has this name.
     virtual bool has_provider(std::string_view) { return false; }
 
-    // Matches a description. Returns nullopt without a session, because no probes are
-    // known then.
+    // Matches a description. Returns nullopt if there is no session.
     using Match = std::variant<ProbeMatch, Diagnostic>;
     virtual std::optional<Match> match(const ProbeSpec&) { return {}; }
     // Returns the stability of the probes that a description matched.
@@ -119,7 +114,7 @@ public:
     using Probed = std::variant<ProbedFunction, ArgumentTypes, std::string>;
     virtual std::optional<Probed> probed_function(std::uint32_t) { return {}; }
 
-    // Returns the address of a target's symbol. For "a.out`counter", the arguments are
+    // Returns the address of a target's symbol. The arguments for "a.out`counter" are
     // "a.out" and "counter".
     virtual std::optional<std::uint64_t> symbol(std::string_view, std::string_view)
     {

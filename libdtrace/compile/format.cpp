@@ -7,9 +7,8 @@
 // The parts between % and the size may come in any order.
 //
 // Literal text is stored in the conversion that follows it. The literal text at the end
-// becomes a last conversion without a name. %% is literal text; nothing may be between
-// the two signs. The only limit on a width is INT_MAX, because some programs use
-// 10,000,000.
+// becomes a conversion without a name. %% is literal text. The only limit on a width is
+// INT_MAX, because some programs use 10,000,000.
 #include "libdtrace/compile/format.hpp"
 
 #include <limits>
@@ -83,8 +82,8 @@ private:
         return c;
     }
 
-    // Parses one flag, width or precision. They may come in any order: "%5-d" means
-    // "%-5d". If there are two widths, or both "-" and "0", the later one is used.
+    // Parses one flag, width or precision. If there are two widths, or both "-" and
+    // "0", the later one is used.
     bool part(Conversion& c, bool& point)
     {
         // clang-format off

@@ -2,8 +2,7 @@
 // printf and printa formats. A format is parsed once. The checker validates the
 // arguments against it, and the consumer prints with it.
 //
-// A conversion has the form %[flags][width][.precision][size]conversion. The table
-// below says which types each conversion accepts.
+// A conversion has the form %[flags][width][.precision][size]conversion.
 #pragma once
 
 #include "libdtrace/compile/diagnostic.hpp"
@@ -25,7 +24,6 @@
 //   STACK     a stack     POINTER  a pointer or an integer
 //   STRING    a string or array of char              TIME  an integer, ns since 1970
 //   WCHAR     a wide character             WSTRING  an array of wide characters
-// clang-format off
 #define FORMAT_CONVERSIONS(X) /* X(conversion, takes, called) */                       \
     X("a", ADDRESS, "pointer or integer")                                              \
     X("A", UADDRESS, "pointer or integer")                                             \

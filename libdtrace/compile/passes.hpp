@@ -14,27 +14,23 @@
 namespace dt {
 
 // All names that a session knows. Identifiers are looked up by scope and name.
-// Aggregations have a name space of their own.
 struct SymbolTable {
     std::map<std::pair<Scope, std::string>, std::unique_ptr<Ident>> variables;
     std::map<std::string, std::unique_ptr<Ident>> aggregations;
     std::map<std::string, std::unique_ptr<Ident>> inlines;
     // The values of inlines that are integer constants, for constant expressions such
-    // as array sizes. Values are stored instead of expressions, because the expressions
-    // of nested inlines can become very large.
+    // as array sizes. Values are stored, because the expressions of nested inlines can
+    // become very large.
     std::map<std::string, std::int64_t> inline_values;
     // The builtins, subroutines, actions and aggregating functions that a program has
-    // used. Each is created from the tables of dif/ at its first use.
+    // used.
     std::map<std::pair<IdentKind, std::string>, std::unique_ptr<Ident>> builtins;
     std::vector<std::unique_ptr<Decl>> translators;
-    // Indexes into `translators`. check_xlate.cpp uses them to refuse a second
-    // translator between the same two types. The key is derived from these types, but
-    // different types may have the same key. Indexes of programs that failed to compile
-    // are not removed. So an index may be out of range, or its translator may have
-    // other types.
+    // Indexes into `translators`, by a key made from the two types. Different types may
+    // have the same key. Indexes of programs that failed to compile are not removed, so
+    // an index may be out of range.
     std::unordered_map<std::string, std::vector<std::size_t>> same_translators;
-    // The attributes that #pragma D attributes has set for the parts of a provider.
-    // Parts that no pragma names are absent.
+    // The attributes from #pragma D attributes, by provider and part.
     std::map<std::string, std::map<std::string, Attributes>, std::less<>> providers;
     // The probes of each provider block, as text.
     std::map<std::string, std::string> interfaces;
@@ -61,28 +57,25 @@ struct CompileContext {
     std::string_view text;
 };
 
-// Parses text into a Unit (lexer.cpp, parser.cpp, declarations.cpp). The parser
-// declares types in context.types and handles control lines (#pragma) and macro
-// variables. `if` statements become StmtKind::If. Throws a CompileError.
+// Parses text into a Unit. Declares types in context.types, and handles control lines
+// and macro variables. `if` statements become StmtKind::If. Throws a CompileError.
 Unit parse(CompileContext& context);
 // Parses text that contains only a type.
 const Type* parse_type(CompileContext& context);
 
-// Finds the #pragma D option lines in the text (pragma.cpp) without parsing the text,
-// because these options affect the parser.
+// Finds the #pragma D option lines without parsing the text, because these options
+// affect the parser.
 std::vector<PragmaOption> scan_options(std::string_view text);
-// Applies the options that affect the compiler (defaultargs, strsize and so on).
-// Ignores invalid values, which Environment::set_option() refuses.
+// Applies the options that affect the compiler. Ignores invalid values, which
+// Environment::set_option() refuses.
 void apply_options(const std::vector<PragmaOption>& pragmas, CompileOptions& options);
 
 // Replaces If statements (lower_if.cpp). Splits a clause at each If into several
-// clauses with the same probe descriptions. The generated predicates of the new clauses
-// test this->%step.
+// clauses with the same probe descriptions.
 void lower_ifs(Unit& unit, CompileContext& context);
 
 // Declares variables and inlines, resolves names, assigns a type to every node, folds
-// constants, and checks actions, formats and the rules of clauses (check*.cpp). Throws
-// a CompileError.
+// constants, and checks the program's rules (check*.cpp). Throws a CompileError.
 void check(Unit& unit, CompileContext& context);
 
 // Generates a Program from a checked Unit (generate.cpp). Throws a CompileError

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The compiler's output: clauses with their DIF, and the data that the consumer needs
-// to print the records of these clauses. write_dof() (dof_writer.cpp) converts a
-// Program to DOF for the engine.
+// to print the records. write_dof() (dof_writer.cpp) converts a Program to DOF.
 #pragma once
 
 #include "dif/actions.h"
@@ -25,8 +24,8 @@ struct Difo {
     dif_type rtype{};
 };
 
-// The place of a part of the program, and the text of its line. The text is copied,
-// because the program's text no longer exists when the consumer reports a fault.
+// The place of a part of the program, and a copy of its line. The program's text no
+// longer exists when the consumer reports a fault.
 struct Source {
     Place at;
     std::string line;
@@ -41,10 +40,9 @@ enum class TextOrigin {
 };
 
 // One entry of a clause's action list. write_dof() converts it to a dof_actdesc
-// (dif/dof.h), which has the same fields. The values of one printf are consecutive
-// entries of the same kind, and the ntuple of the first entry is the number of values.
-// The parts of an aggregation's key are entries with ntuple 0. The aggregation's own
-// entry follows them, and its ntuple is the number of parts.
+// (dif/dof.h). The values of one printf are consecutive entries, and the ntuple of the
+// first entry is the number of values. The parts of an aggregation's key have ntuple 0.
+// The aggregation's own entry follows, and its ntuple is the number of parts.
 struct Action {
     std::uint32_t kind = 0;
     std::uint32_t ntuple = 0;
@@ -104,8 +102,8 @@ struct Program {
     std::vector<AggregationInfo> aggregations;
     std::vector<PragmaOption> options;
     bool needs_kernel = false; // a clause needs the kernel module
-    // the program's text after each `if` statement has been rewritten as clauses; empty
-    // unless CompileOptions::keep_text is set
+    // the program's text after `if` statements have been rewritten; empty unless
+    // CompileOptions::keep_text is set
     std::string text;
     // path of the script; empty for a program on the command line
     std::string source_name;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Writes the source line of a diagnostic with a caret below it, for terminals.
 //
-// A tab before the caret is repeated in the caret's line, so that the caret is below
-// its column whatever the terminal's tab stops are. Bytes that a terminal might
-// interpret are shown as '?'. A line longer than max_columns is cut around the caret.
+// A tab before the caret is repeated in the caret's line, so that the terminal's tab
+// stops do not matter. Bytes that a terminal might interpret are shown as '?'. A line
+// longer than max_columns is cut around the caret.
 #include "libdtrace/compile/compiler.hpp"
 
 #include <algorithm>

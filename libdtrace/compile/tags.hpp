@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tags of the D compiler's errors. Each row is one tag, which -x errtags prints as
-// [D_NAME].
-//
-// A test walks this table and checks that each tag that the compiler can report has a D
-// program tests/d/*/err.D_NAME.*.d.
+// The tags of the D compiler's errors. -x errtags prints a tag as [D_NAME]. A test
+// checks that each tag has a D program tests/d/*/err.D_NAME.*.d.
 #pragma once
 
 // clang-format off

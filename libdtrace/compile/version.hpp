@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Versions of the language D. Each predefined name was introduced by one of them
-// (builtin_facts.cpp). -x version hides the names that later versions introduced, so
-// that an old program can use these names for its own objects.
+// Versions of the language D. -x version hides the names that later versions
+// introduced, so that an old program can use these names itself.
 #pragma once
 
 #include <compare>
@@ -20,10 +19,8 @@ struct Version {
 constexpr Version first_version{1, 0, 0};
 constexpr Version latest_version{1, 13, 0}; // the value of _dtrace_version
 
-// Parses "1.2" or "1.2.1". Returns nullopt if the text is malformed or a part is too
-// large.
+// Parses "1.2" or "1.2.1". Returns nullopt if a part is malformed or too large.
 std::optional<Version> parse_version(std::string_view text);
-// Returns whether there is such a version of D.
 bool is_defined(Version version);
 std::string version_text(Version version); // returns "1.2" or "1.2.1"
 

@@ -8,8 +8,6 @@
 
 namespace dt {
 
-// Returns the width of a part of a key in columns. The width depends only on the size
-// of the part.
 static std::size_t key_columns(const RecordDesc& part)
 {
     switch (part.size) {
@@ -29,8 +27,8 @@ static std::vector<Bucket> buckets_of(const AggEntry& row)
     return buckets_of(row.agg->function, row.agg->arg, row.value());
 }
 
-// Returns the index of the first bucket with a nonzero count, and the index after the
-// last such bucket. Both are 0 if all counts are 0.
+// Returns the range from the first to the last bucket with a count. Returns 0, 0 if all
+// counts are 0.
 static std::pair<std::size_t, std::size_t> counted(std::span<const Bucket> buckets)
 {
     auto counts = [](const Bucket& b) { return b.count != 0; };
@@ -81,8 +79,6 @@ PackedTables::PackedTables(std::span<AggEntry* const> rows, const Display& displ
     }
 }
 
-// Returns the width of a bucket's label: 8 columns for lquantize(), and as many as the
-// label needs for quantize().
 static std::size_t edge_columns(const AggEntry& row, const Bucket& bucket)
 {
     return row.agg->function == DTRACEAGG_lquantize ? 8 : edge_text(bucket).size();

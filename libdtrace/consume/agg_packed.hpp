@@ -7,10 +7,8 @@
 //              key min .------. max | count                             aggpack: quantize(),
 //             bash   1 :  xX_ : 64  | 12                                lquantize()
 //
-// Keys are right-justified in 16 columns; integers of 1, 2 and 4 bytes have 3, 5 and 8
-// columns. Rows of agghist share a scale; each row of aggpack has its own scale. All
-// rows of quantize() show the same buckets: from one below the lowest bucket with a
-// count in any row to one above the highest.
+// The rows of agghist share a scale. Each row of aggpack has its own scale. All rows of
+// quantize() show the same buckets.
 #pragma once
 
 #include "libdtrace/consume/distribution.hpp"
@@ -25,8 +23,8 @@ class PackedTables {
 public:
     // `rows` contains all rows that will be printed.
     PackedTables(std::span<AggEntry* const> rows, const Display& display);
-    // Prints the row, preceded by the table's header if the row is the table's first.
-    // Returns false if the row is not part of a table.
+    // Prints the row, and before the first row also the table's header. Returns false
+    // if the row is not part of a table.
     bool put_row(std::string& out, const PrintContext& context, const AggEntry& row);
 
 private:

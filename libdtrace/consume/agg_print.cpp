@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Implements printa(). Prints a row in the default form, and all rows of joined
-// aggregations.
 #include "libdtrace/consume/agg_print.hpp"
 
 #include "libdtrace/consume/agg_value.hpp"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Implements printa(). Prints rows of keys and values, in the default form or with a
-// format.
-//
-// The columns of a row are the aggregations of the statement. The key is taken from the
-// first column that contains it. A column without this key prints as zero or as an
-// empty distribution.
+// Implements printa(). A row consists of a key and one column for each aggregation. If
+// an aggregation lacks the key, its column prints as zero or as an empty distribution.
 #pragma once
 
 #include "libdtrace/consume/agg_packed.hpp"
@@ -15,18 +11,17 @@
 
 namespace dt {
 
-// Prints a column's value (a number or a distribution) with a conversion such as %@d.
+// Prints a column's value with a conversion such as %@d.
 void put_agg_conversion(FormatItem& item, const AggColumn& column);
 
-// Prints keys, values and a newline. Commits the row as one piece, or each key and
-// value as a piece of its own if the output requires that (output.hpp). `tables`
-// describes all rows that are printed, because some of them may form one table.
+// Prints keys, values and a newline, and commits them. If the output requires that
+// (output.hpp), each key and value is a piece of its own. `tables` describes all rows
+// that are printed.
 Result<Ok> print_agg_row(Output& out, const PrintContext& context,
                          std::span<const AggColumn> columns, Piece piece,
                          PackedTables* tables = nullptr);
 
-// Prints all rows of these aggregations, each with `format`, or in the default form if
-// `format` is null.
+// Uses the default form if `format` is null.
 Result<Ok> print_joined(Output& out, const PrintContext& context,
                         Aggregates& aggregates, std::span<const std::uint32_t> ids,
                         const Format* format, Piece piece);

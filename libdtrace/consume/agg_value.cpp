@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Arithmetic on aggregated values.
+// Arithmetic on aggregated values. The words come from a target, so no operation may
+// trap.
 //
-// For an average of integers, the sum is divided by the normalization factor, then by
-// the count. Both quotients are truncated, as in classic DTrace. A deviation is
-// sqrt(mean of squares - square of mean), computed in 128 bits for integers. Sums of
-// integers wrap. No operation may trap, because the words come from a target.
+// Sums of integers wrap. avg() divides the sum by the normalization factor and then by
+// the count. Both quotients are truncated, as in classic DTrace. stddev() of integers
+// is computed in 128 bits.
 #include "libdtrace/consume/agg_value.hpp"
 
 #include "dif/distribution.h"
@@ -39,9 +39,8 @@ bool is_distribution(std::uint32_t function)
     return dt_agg_is_distribution(function) != 0;
 }
 
-// Returns the lower bounds of llquantize's buckets: those from factor^low upwards, then
-// the bound of the overflow bucket. If there are more than `most` bounds, returns only
-// the first `most`. Returns no bounds if the parameters in `arg` are invalid.
+// Returns at most `most` lower bounds of llquantize's buckets. The last bound is that
+// of the overflow bucket. Returns no bounds if `arg` is invalid.
 static std::vector<std::int64_t> llquantize_bounds(std::uint64_t arg, std::size_t most)
 {
     const std::uint64_t factor = DTRACE_LLQUANTIZE_FACTOR(arg),
@@ -165,8 +164,7 @@ void add_words(std::uint32_t function, std::uint64_t arg, std::byte* into,
         return;
     }
     default: {
-        // The first word of lquantize and llquantize contains their parameters, so it
-        // is not added.
+        // The first word of lquantize and llquantize contains their parameters.
         bool has_arg =
             function == DTRACEAGG_lquantize || function == DTRACEAGG_llquantize;
         for (std::size_t i = has_arg ? 1 : 0; i < n_words; i++)

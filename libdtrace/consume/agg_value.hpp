@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Interprets the words of an aggregated value: merges them, and computes the number or
-// the buckets that are shown.
+// Merges aggregated values, and computes the number or the buckets to show.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -12,18 +11,16 @@
 namespace dt {
 
 bool is_distribution(std::uint32_t function);
-// Returns whether the summed or compared values are doubles.
+// Returns whether the values are doubles.
 bool holds_doubles(std::uint32_t function, std::uint64_t arg);
 
-// Returns whether `arg` is valid for this aggregating function and makes a value
-// value_bytes bytes long.
+// Returns whether `arg` is valid for the function and makes values of this size.
 bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes);
 
-// Merges the value `from` into the value `into` by the rules of the aggregating
-// function. Both values belong to the same aggregation.
+// Merges `from` into `into`. Both values belong to the same aggregation.
 void add_words(std::uint32_t function, std::uint64_t arg, std::byte* into,
                std::span<const std::byte> from);
-// Returns a value without data: zeros, except for the parameter word of lquantize and
+// Returns a value without data. It is zero except for the parameters of lquantize and
 // llquantize.
 std::vector<std::byte> zero_value(std::uint32_t function, std::uint64_t arg,
                                   std::size_t value_bytes);
@@ -31,23 +28,21 @@ std::vector<std::byte> zero_value(std::uint32_t function, std::uint64_t arg,
 // Returns a / b, or 0 if b is 0. INT64_MIN / -1 wraps.
 std::int64_t divide(std::int64_t a, std::int64_t b);
 
-// Returns a bucket's count after normalization.
 inline std::int64_t normalized(std::int64_t count, std::uint64_t normal)
 {
     return divide(count, static_cast<std::int64_t>(normal));
 }
 
-// Returns the number that %d and default printing show for the value `words`. The
-// number is normalized, and a double is truncated. Distributions have no such number.
+// Returns the normalized number that %d shows. A double is truncated. Distributions
+// have no such number.
 std::int64_t shown_number(std::uint32_t function, std::uint64_t arg,
                           std::span<const std::byte> words, std::uint64_t normal);
-// Returns the normalized value of an aggregation of doubles.
 double shown_double(std::uint32_t function, std::span<const std::byte> words,
                     std::uint64_t normal);
 
 struct Bucket {
-    // Value: the bucket begins at `value`. Below, Above: the bucket contains everything
-    // below `value` ("< v"), or everything from `value` up (">= v").
+    // Value: the bucket begins at `value`. Below: it contains everything below `value`.
+    // Above: it contains everything from `value` up.
     enum class Edge { Value, Below, Above } edge = Edge::Value;
     std::int64_t value = 0;
     std::int64_t count = 0;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The hash table of aggregated values, and the orders in which it is walked.
-//
-// An entry's sort key is computed once per walk, not once per comparison, because the
-// weighted sum of a distribution reads every bucket.
+// The hash table of aggregated values. A walk computes each entry's sort key once,
+// because the weighted sum of a distribution reads every bucket.
 #include "libdtrace/consume/aggregates.hpp"
 
 #include "libdtrace/consume/agg_value.hpp"
@@ -74,15 +72,13 @@ std::vector<std::byte> Aggregates::zero_places(const AggDesc& agg) const
     return places;
 }
 
-// Returns whether the value is a struct dt_aggpoint, which contains only one bucket of
-// a distribution.
+// Returns whether the value is a struct dt_aggpoint: one bucket of a distribution.
 static bool is_short(const AggDesc& agg, std::span<const std::byte> value)
 {
     return is_distribution(agg.function) && value.size() == sizeof(dt_aggpoint);
 }
 
-// Returns whether a value that comes from a target has a size and a bucket index that
-// are valid for the aggregation.
+// Returns whether the size and the bucket index are valid. The value is untrusted.
 static bool fits(const AggDesc& agg, std::span<const std::byte> value)
 {
     if (!fits(agg.function, agg.arg, agg.value_bytes))
@@ -106,8 +102,8 @@ static void add_value(const AggDesc& agg, std::byte* into,
     std::memcpy(bucket, &sum, sizeof sum);
 }
 
-// Returns the offset of a word that the update changes, from the start of the key. The
-// update has not been checked yet, so the offset may be too large.
+// Returns the offset of the changed word from the start of the key. The update is not
+// checked yet, so the offset may be too large.
 static std::size_t word_offset(const AggUpdate& update)
 {
     const AggDesc& agg = *update.agg;
@@ -124,9 +120,8 @@ void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
     if (place >= n_places_)
         return;
     std::byte* into = entry.places.data() + place * agg.value_bytes;
-    // The first value of a CPU replaces the initial zero, except in a distribution.
-    // If the value were merged with the zero instead, min() of positive values and
-    // max() of negative values would be 0.
+    // The first value of a CPU replaces the initial zero. Otherwise min() of positive
+    // values would be 0.
     if (entry.counted[place] || is_distribution(agg.function))
         add_value(agg, into, value);
     else
@@ -134,8 +129,7 @@ void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
     entry.counted[place] = true;
 }
 
-// Returns the approximate size of an entry of the aggregation, including its part of
-// the hash table.
+// Returns an approximate size.
 std::uint64_t Aggregates::bytes_of_entry(const AggDesc& agg) const
 {
     constexpr std::uint64_t hash_node_bytes = 64;
@@ -148,9 +142,8 @@ std::size_t Aggregates::recent_slot(std::uint32_t id, std::string_view key) cons
     return (std::hash<std::string_view>{}(key) + id) & (recent_.size() - 1);
 }
 
-// Prefetches the memory of the updates' entries. Each loop uses only memory that the
-// previous loop has prefetched, so the processor loads the memory of all updates at the
-// same time.
+// Prefetches the memory of the updates' entries. Each loop reads only memory that the
+// previous loop has prefetched.
 void Aggregates::prefetch(std::span<const AggUpdate> updates,
                           std::span<const std::size_t> slots) const
 {
@@ -167,7 +160,7 @@ void Aggregates::prefetch(std::span<const AggUpdate> updates,
         }
 }
 
-// Returns the entry of the update's key, or null if the key is new.
+// Returns null if the key is new.
 AggEntry* Aggregates::find(const AggUpdate& update, std::size_t slot)
 {
     const std::string_view key = as_text(update.key);
@@ -185,8 +178,7 @@ AggEntry* Aggregates::find(const AggUpdate& update, std::size_t slot)
 
 Merged Aggregates::merge(std::span<const AggUpdate> updates, std::size_t place)
 {
-    // Double the cache if the entries would fill more than half of its slots, so that
-    // few keys have the same slot. The maximum is 2^20 slots.
+    // Half of the cache's slots stay free, so that few keys share a slot.
     if (n_entries_ > recent_.size() / 2 && recent_.size() < 1 << 20)
         recent_.assign(2 * recent_.size(), nullptr);
     std::array<std::size_t, most_updates> slots{};
@@ -200,9 +192,7 @@ Merged Aggregates::merge(std::span<const AggUpdate> updates, std::size_t place)
         if (update.key.size() != agg.key_bytes || !fits(agg, update.value))
             return merged;
         if (AggEntry* entry = find(update, slots.at(merged.n))) {
-            // `update.agg` and `entry->agg` may describe the parts of the key
-            // differently, because each clause describes its own keys. Only the
-            // function and its parameters must be equal.
+            // Clauses may describe the parts of the key differently.
             if (entry->agg->function != agg.function || entry->agg->arg != agg.arg)
                 return merged;
             add_value(agg, entry->bytes.data() + agg.key_bytes, update.value);
@@ -215,7 +205,7 @@ Merged Aggregates::merge(std::span<const AggUpdate> updates, std::size_t place)
     return merged;
 }
 
-// Adds an entry for a new key. Returns false if the memory limit is reached.
+// Returns false if the memory limit is reached.
 bool Aggregates::add(const AggUpdate& update, std::size_t place)
 {
     const AggDesc& agg = *update.agg;
@@ -227,8 +217,8 @@ bool Aggregates::add(const AggUpdate& update, std::size_t place)
     entry->bytes.reserve(update.key.size() + agg.value_bytes);
     entry->bytes.assign(update.key.begin(), update.key.end());
     if (is_distribution(agg.function)) {
-        // The parameters of lquantize() and llquantize() are taken from the program,
-        // because a target can forge the parameters in the buffer.
+        // The parameters are taken from the program. A target can forge those in the
+        // buffer.
         const auto zero = zero_value(agg.function, agg.arg, agg.value_bytes);
         entry->bytes.insert(entry->bytes.end(), zero.begin(), zero.end());
         add_value(agg, entry->bytes.data() + agg.key_bytes, update.value);
@@ -315,9 +305,8 @@ void Aggregates::normalize(std::uint32_t id, std::uint64_t by)
 
 namespace {
 
-// The number by which a value is sorted. A long double can represent every 64-bit
-// integer. `zero` is the count of a distribution's bucket for 0. If the weighted sums
-// of two distributions are equal, `zero` determines their order.
+// The number by which a value is sorted. If the weighted sums of two distributions are
+// equal, `zero`, the count of the bucket for 0, decides.
 struct Weight {
     long double value = 0, zero = 0;
 };
@@ -335,8 +324,8 @@ Weight weight_of(const AggEntry& entry)
         return weight;
     }
     for (const Bucket& bucket : buckets_of(agg.function, agg.arg, entry.value())) {
-        // In the weighted sum, the bucket below the lowest bound has the value of that
-        // bound minus one, as in classic DTrace.
+        // The bucket below the lowest bound counts as that bound minus one, as in
+        // classic DTrace.
         long double at = static_cast<long double>(bucket.value) -
                          (bucket.edge == Bucket::Edge::Below ? 1 : 0);
         weight.value += at * static_cast<long double>(bucket.count);
@@ -365,7 +354,7 @@ int compare_part(const RecordDesc& desc_a, std::span<const std::byte> a,
     if (desc_a.action == DTRACEACT_DIFEXPR && a.size() <= 8 &&
         !(type && type->is_by_ref()))
         return sign(load_unsigned(a), load_unsigned(b));
-    // Stacks and symbols consist of 64-bit words, which are compared one by one.
+    // Stacks and symbols consist of 64-bit words.
     if (desc_a.action != DTRACEACT_DIFEXPR) {
         for (std::size_t i = 0; i + 8 <= a.size() && i + 8 <= b.size(); i += 8)
             if (int order = sign(load_as<std::uint64_t>(a.data() + i),
@@ -386,8 +375,7 @@ struct Weighed {
 int Aggregates::compare_keys(const AggEntry& a, const AggEntry& b,
                              std::size_t first_part)
 {
-    // A key with fewer parts comes first. Without this rule, the order of three
-    // aggregations could be cyclic.
+    // A key with fewer parts comes first. Otherwise the order could be cyclic.
     const std::size_t n = a.agg->parts.size(), n_others = b.agg->parts.size();
     if (n != n_others)
         return n < n_others ? -1 : 1;
@@ -407,8 +395,7 @@ std::vector<AggEntry*> Aggregates::entries(std::uint32_t id, AggOrder order,
         if (id == 0 || table_id == id)
             for (auto& [key, entry] : table)
                 all.push_back({entry.get(), {}});
-    // A hash table has no defined order. Sorting the entries by their time of creation
-    // makes the order of walks reproducible.
+    // The creation order makes the order of walks reproducible.
     std::sort(all.begin(), all.end(), [](const Weighed& a, const Weighed& b) {
         return a.entry->order < b.entry->order;
     });

@@ -12,8 +12,7 @@
 
 namespace dt {
 
-// An aggregation buffer that contains this many bytes is read before the next round,
-// and its memory may then be returned to the system (Config::returns_memory).
+// An aggregation buffer with this many bytes is read before the next round.
 constexpr std::uint64_t early_bytes = 1 << 20;
 
 ArenaReader::ArenaReader(const Consumer::Config& config, void* arena,
@@ -43,8 +42,8 @@ void ArenaReader::begin_drain()
     n_unread_ = n_shards_;
 }
 
-// Returns how many full buffers a round may copy. Between two rounds, the threads on n
-// CPUs fill at most about n shared shards. If more are full, a target has forged data.
+// Returns how many full buffers a round may copy. Threads on n CPUs fill at most about
+// n shared shards between two rounds. If more are full, a target has forged data.
 std::uint64_t ArenaReader::round_buffers() const
 {
     return std::uint64_t{arena_->counters.n_cpus} + (n_shards_ - arena_->n_shared) + 2;
@@ -64,8 +63,7 @@ void ArenaReader::distrust(std::uint32_t shard, const char* what)
     liars_[shard] = true;
 }
 
-// Counts a key that was dropped. The first dropped key is also reported, with advice
-// for the user.
+// Counts a dropped key. Reports only the first one.
 void ArenaReader::drop_value(std::uint32_t shard)
 {
     drops_.lose_aggregated(shard);
@@ -79,8 +77,8 @@ void ArenaReader::drop_value(std::uint32_t shard)
 Result<Ok> ArenaReader::collect(DrainKind kind, std::uint64_t began, Round& round)
 {
     const std::uint64_t room_bytes = arena_->plan.principal_bytes;
-    // With the buffer policy "fill", a shard whose first buffer is full has the records
-    // of END in its second buffer.
+    // With the policy "fill", the second buffer contains the records of END if the
+    // first buffer is full.
     const int n_buffers =
         arena_->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_FILL ? 2 : 1;
     const std::uint64_t enough = round_bytes();
@@ -105,8 +103,8 @@ Result<Ok> ArenaReader::collect(DrainKind kind, std::uint64_t began, Round& roun
     return Ok{};
 }
 
-// Reads the first entry of `bytes` into `update` and removes it from `bytes`. Returns
-// null on success. If the entry is invalid, returns the reason.
+// Moves the first entry of `bytes` to `update`. Returns null on success, or the reason
+// why the entry is invalid.
 const char* ArenaReader::take_entry(From from, std::uint32_t shard,
                                     std::span<const std::byte>& bytes,
                                     AggUpdate& update)
@@ -126,8 +124,7 @@ const char* ArenaReader::take_entry(From from, std::uint32_t shard,
     AggDesc*& declared = described->second.declared;
     if (!declared)
         declared = &aggregates_.declare(AggDesc(described->second.desc));
-    // The entry is untrusted. merge() tests whether its key and its value have the
-    // lengths that the clause determines.
+    // The entry is untrusted. merge() checks the lengths of its key and value.
     auto body = bytes.subspan(sizeof entry);
     update = {declared, body.first(entry.key_bytes),
               body.subspan(entry.key_bytes, entry.value_bytes)};
@@ -159,7 +156,7 @@ void ArenaReader::take_aggregations(From from, std::uint32_t shard,
     }
 }
 
-// Reads the counters of native code. These counters do not belong to a shard.
+// Reads the counters of native code, which belong to no shard.
 Result<Ok> ArenaReader::snapshot_counters()
 {
     constexpr std::uint64_t room_bytes =
@@ -169,8 +166,7 @@ Result<Ok> ArenaReader::snapshot_counters()
         return Error{Code::limit, "read the aggregation counters: out of memory",
                      ENOMEM};
     for (std::uint32_t set = 0; set <= arena_->counters.n_cpus; set++) {
-        // dt_drain_counters() converts the counters to aggregation entries. These
-        // entries are handled as entries of the last shard, which no target maps.
+        // Counters are handled as entries of the last shard, which no target maps.
         for (dt_u64 from = 0; from != DT_COUNTERS_DONE;) {
             dt_s64 n = dt_drain_counters(arena_, set, &from, to, room_bytes);
             if (n == 0)
@@ -183,10 +179,9 @@ Result<Ok> ArenaReader::snapshot_counters()
     return Ok{};
 }
 
-// Returns the memory of a shard's inactive aggregation buffer, which has just been
-// read, to the system. Called only for shards that do not belong to a CPU. These shards
-// are rarely used: threads take one only while the shards of the CPUs are held or
-// parked.
+// Returns the memory of a shard's inactive aggregation buffer to the system. The buffer
+// has just been read. Called only for shards that belong to no CPU, which are rarely
+// used.
 void ArenaReader::return_memory(std::uint32_t shard)
 {
     auto* header = static_cast<dt_shard*>(
@@ -197,7 +192,7 @@ void ArenaReader::return_memory(std::uint32_t shard)
     const auto begin =
         reinterpret_cast<std::uintptr_t>(header) + arena_->plan.agg[active ^ 1];
     const std::uintptr_t end = (begin + arena_->plan.agg_bytes) & ~(page - 1);
-    // A failure is ignored, because it only leaves the memory in use.
+    // A failure only leaves the memory in use.
     if (begin % page == 0 && begin < end)
         ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_REMOVE);
 }
@@ -208,8 +203,7 @@ Result<Ok> ArenaReader::snapshot(DrainKind kind)
     std::byte* to = agg_copy_.room(room_bytes);
     if (!to)
         return Error{Code::limit, "read the aggregations: out of memory", ENOMEM};
-    // Between two rounds, threads can fill as many buffers as round_buffers() returns
-    // and, in addition, the buffers of all shards that can be parked.
+    // The buffers of parked shards are full too.
     const std::uint64_t enough =
         (round_buffers() + arena_->plan.n_parkable) * room_bytes;
     std::uint64_t copied = 0;
@@ -241,9 +235,8 @@ double ArenaReader::fullest() const
     return std::min(1.0, static_cast<double>(most) / size);
 }
 
-// Returns true long before a buffer is full. The buffers are large, so that a delayed
-// consumer loses nothing. A page of a buffer uses no memory until it is first written.
-// Frequent reads save memory, because firings then use only the first pages.
+// Returns true long before a buffer is full. Frequent reads save memory, because
+// firings then use only the first pages of a buffer.
 bool ArenaReader::wants_snapshot() const
 {
     const std::uint64_t mark =

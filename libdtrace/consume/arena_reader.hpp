@@ -6,10 +6,9 @@
 //                                         native code
 //
 // Each drain or snapshot reads a limited number of buffers, because a hostile target
-// can fill buffers faster than the consumer reads them. The next drain or snapshot
-// continues with the first shard that was not read. Data from a shard are checked
-// against the clause that they claim to belong to. A shard with invalid data is
-// reported once, and the rest of the data that were read from it are discarded.
+// can fill buffers faster than the consumer reads them. The next drain continues with
+// the first unread shard. Data are checked against their clause. A shard with invalid
+// data is reported once, and the rest of the copied data is discarded.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -36,21 +35,20 @@ public:
                 int& waits_left);
 
     const dt_arena* arena() const { return arena_; }
-    // Called when all processes that used the arena have exited. The following
-    // drains read the remaining data.
+    // Called when all processes that used the arena have exited. The next drains read
+    // the remaining data.
     void retire(std::uint64_t now);
     bool is_retired() const { return retired_at_.has_value(); }
-    // Returns whether the arena has been retired and all of its data have been read.
+    // Returns whether the arena is retired and all of its data have been read.
     bool is_finished() const;
 
     // Must be called before snapshot().
     void begin_snapshot() { reader_.begin_snapshot(); }
-    // Must be called before the first collect() of a drain, and before the snapshots of
-    // that drain.
+    // Must be called before the first collect() of a drain, and before its snapshots.
     void begin_drain();
 
-    // Copies the records of shards to `round`, until all shards have been read or the
-    // round has enough records of this arena. `began` is the start time of the drain.
+    // Copies records of shards to `round`, until all shards have been read or the round
+    // has enough records. `began` is the start time of the drain.
     Result<Ok> collect(DrainKind kind, std::uint64_t began, Round& round);
     // Returns whether this drain has not yet read the records of some shards.
     bool has_unread() const { return n_unread_ > 0; }
@@ -63,8 +61,7 @@ public:
     // enough has been read.
     Result<Ok> snapshot(DrainKind kind);
 
-    // These functions implement Consumer::fullest() and Consumer::wants_snapshot() for
-    // this arena.
+    // Implement Consumer::fullest() and Consumer::wants_snapshot() for this arena.
     double fullest() const;
     bool wants_snapshot() const;
 

@@ -6,8 +6,7 @@
 
 namespace dt {
 
-// The compiler translates a constant to two instructions: one that loads the constant
-// into a register, and ret.
+// A constant is compiled to a load and a ret.
 std::optional<ConstantValue> constant_of(const Difo& difo)
 {
     if (difo.text.size() != 2)

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Checks the values in records that are constants of the program.
-//
-// A target can forge any record of a clause that fires in it. Some values in records
-// are constants, for example the aggregation in trunc(@a), the option in setopt(), and
-// the command of system() if it contains no conversions. A record in which a constant
-// has a different value is forged.
+// Checks constants in records, such as the aggregation in trunc(@a) or the option in
+// setopt(). A target can forge the records of a clause that fires in it. If a constant
+// has another value in a record, the record is forged.
 #pragma once
 
 #include "libdtrace/compile/program.hpp"
@@ -19,20 +16,19 @@
 
 namespace dt {
 
-// The constant that a DIF object returns.
 using ConstantValue = std::variant<std::uint64_t, std::string>;
 
-// Returns the constant that the object returns, or nullopt if it computes its value.
+// Returns nullopt if the object computes its value.
 std::optional<ConstantValue> constant_of(const Difo& difo);
 
-// A constant and its position in a record. If the constant is a string, it is compared
-// only with the bytes of the record up to their first NUL.
+// A constant and its position in a record. A string is compared only up to the first
+// NUL in the record.
 struct RecordedConstant {
     std::uint32_t offset = 0, size = 0; // bytes, from the record's start
     ConstantValue value;
 };
 
-// Returns whether the record contains each of the constants at its position.
+// Returns whether the record contains all of the constants.
 bool holds_constants(std::span<const std::byte> record,
                      std::span<const RecordedConstant> constants);
 

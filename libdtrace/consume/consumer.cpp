@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Implements the consumer's rounds. A round drains records, takes a snapshot of the
-// aggregations, sorts the records, and processes them. Processing a record usually
-// prints it.
+// The rounds of the consumer. A round drains records, takes a snapshot of the
+// aggregations, sorts the records and processes them.
 #include "libdtrace/consume/consumer.hpp"
 
 #include "libdtrace/consume/arena_reader.hpp"
@@ -147,11 +146,11 @@ void Consumer::bind_probe(std::uint32_t id, std::optional<std::uint32_t> arena)
     impl_->ecbs.bind(id, arena);
 }
 
-// Removes the arenas that were retired and have been read completely.
+// Removes the retired arenas that have been read completely.
 Result<Ok> Consumer::Impl::remove_finished()
 {
-    // With the buffer policies other than switch, records are processed only at the
-    // end. The records of a retired arena are read now and kept until then.
+    // With these buffer policies, records are processed only at the end of tracing. The
+    // records of a retired arena are kept until then.
     const bool keeps_records =
         arena->options[DTRACEOPT_bufpolicy] != DT_BUFPOLICY_SWITCH;
     for (auto at = readers.begin(); at != readers.end();) {
@@ -192,7 +191,6 @@ Result<Ok> Consumer::snapshot()
     return impl_->snapshot(DrainKind::Round);
 }
 
-// Reads the aggregations of all arenas.
 Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
 {
     for (const auto& reader : readers)
@@ -236,8 +234,7 @@ Result<Ok> Consumer::Impl::run(std::size_t index, Output& out, RecordSink& sink)
     return runner.run(ecb, data, out, sink);
 }
 
-// How many times the final drain waits 1 ms for threads that are in a probe. The
-// machine may be busy, or the agent may have stopped such a thread for a moment.
+// The maximum number of waits, of 1 ms each, for threads that are in a probe.
 constexpr int most_waits = 1000;
 
 Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
@@ -257,9 +254,8 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
     }
 }
 
-// Runs one round of a drain. The final drain consists of as many rounds as it needs.
-// Any other drain consists of one round, and leaves the remaining records to the next
-// drain.
+// Runs one round. The final drain runs as many rounds as it needs. Any other drain runs
+// one round and leaves the remaining records to the next drain.
 Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Output& out,
                                        RecordSink& sink)
 {
@@ -270,10 +266,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Outp
             bytes += reader->round_bytes();
         return bytes;
     };
-    // Buffers with the policies ring and fill are read only once, at the end, because a
-    // ring buffer keeps the newest records, and a fill buffer the oldest ones that fit.
-    // No records are collected while records of the previous round are still waiting to
-    // be processed.
+    // Buffers with the policies ring and fill are read only once, at the end. No
+    // records are collected while records of the previous round wait to be processed.
     if (final ||
         (n_due == 0 && arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
         // A locked shard may still deliver records that are older than `began`. So the
@@ -300,9 +294,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Outp
         n = n_due;
     else if (!final && arena->options[DTRACEOPT_bufpolicy] != DT_BUFPOLICY_SWITCH)
         n = 0; // see remove_finished()
-    // Records after the watermark are held back, unless the total size of the
-    // copied records exceeds that of two rounds. Without this limit, forged
-    // timestamps could fill the memory.
+    // Records after the watermark wait for the next round. Their size is limited,
+    // because timestamps can be forged.
     else if (!final && runner.display.temporal &&
              round.held_bytes() <= 2 * round_bytes())
         n = static_cast<std::size_t>(
@@ -313,13 +306,11 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Outp
     return run_records(final, n, out, sink);
 }
 
-// The time for which a round may process records before it leaves the rest for the next
-// round. A single record can take a long time: for example, printa() prints all keys.
-// The session does no other work in this time.
+// The maximum duration of a round. The session does no other work in this time.
 constexpr std::uint64_t longest_run_ns = 500'000'000;
 
 // Processes the first n records of the round, or fewer if the time limit is reached.
-// Keeps the remaining records for the next round.
+// Keeps the rest for the next round.
 Result<Ok> Consumer::Impl::run_records(bool final, std::size_t n, Output& out,
                                        RecordSink& sink)
 {

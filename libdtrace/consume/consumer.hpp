@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The consumer of one session reads records and aggregations from the session's arenas
-// and prints text. Usually a session has one arena. It has several if its targets
-// belong to several trust domains (process/trust_domain.hpp). All arenas have the
-// same program part.
+// and prints text. Each trust domain (process/trust_domain.hpp) has an arena. All
+// arenas have the same program part.
 //
 //   shards ──drain──> records ──merge by time──> RecordSink ──> printers ──> Output
 //   shards ──snapshot──> Aggregates ──printa, print_aggregations──> Output
@@ -16,16 +15,14 @@
 //         consumer.snapshot()
 //   end:  consumer.drain(DrainKind::Final, ...), consumer.print_aggregations(output)
 //
-// With -x temporal, records are printed in chronological order. A round prints
-// the records that are older than the watermark, which is usually the start of the
-// round, because no shard can deliver older records in a later round. If a shard was
-// locked and could not be read, the watermark is the time at which that shard was last
-// read. Newer records wait for the next round. DrainKind::Final prints all records.
-// Without temporal, a round prints all of its records, sorted only within the round.
+// With -x temporal, records are printed in chronological order. A round prints the
+// records before the watermark, which is usually the start of the round. If a shard is
+// locked, the watermark is the time at which that shard was last read. Newer records
+// wait for the next round.
 //
-// Targets can write the data part of an arena. The engine copies buffers within their
-// bounds. This code checks each record against its clause before use. A shard with an
-// invalid record is reported once, and the rest of its copy is discarded.
+// Targets can write the data part of an arena, so each record is checked against its
+// clause. A shard with an invalid record is reported once, and the rest of its copy is
+// discarded.
 //
 // Only one thread may use a consumer at a time.
 #pragma once
@@ -54,14 +51,13 @@ public:
         Symbolizer* symbols = nullptr; // if null, addresses are printed in hex
         Events* events = nullptr;      // if null, faults and drops are not reported
         std::uint32_t owner = 0; // id written to shard locks; 0 for the thread's id
-        // Returns whether the owner of a lock is alive. If this is null, the consumer
-        // calls kill(2) instead.
+        // Returns whether the owner of a lock is alive. If null, kill(2) is used.
         int (*alive)(dt_u32 owner) = nullptr;
         bool per_cpu = false; // aggregations also store the values of each CPU
-        // Whether the consumer returns the pages of rarely used buffers to the system
-        // after a burst of keys. This is possible if the arena is a file in memory.
+        // Whether the consumer may return the memory of rarely used buffers to the
+        // system. Only an arena in a memory file allows that.
         bool returns_memory = false;
-        // The maximum size of all keys and values together, in bytes.
+        // The maximum size of all keys and values in bytes.
         std::uint64_t max_aggregated_bytes = ~std::uint64_t{0};
         std::function<std::uint64_t()> clock = monotonic_ns;
     };
@@ -74,10 +70,10 @@ public:
     void add_program(std::shared_ptr<const Program> program,
                      std::uint32_t first_clause);
 
-    // Adds an arena that has the same program part as the first one. Its number must
-    // not be used by another arena. The first arena has the number 0.
+    // Adds an arena with the same program part as the first one. `number` must be
+    // unique. The first arena has the number 0.
     void add_arena(void* arena, std::uint32_t number);
-    // Reads the rest of an arena in the next drains, and then removes it. No probe may
+    // Removes an arena after the next drains have read the rest of it. No probe may
     // fire in the arena any more. Must not be called for the first arena.
     void retire_arena(const void* arena);
     // Returns, and forgets, the arenas that were removed.
@@ -87,34 +83,32 @@ public:
 
     Display& display();
 
-    // Runs one round: copies records from the shards, takes a snapshot of aggregations,
-    // then processes the records. Therefore a printa() shows at least all values that
-    // were aggregated before the printa() was recorded. With DrainKind::Final, runs
-    // rounds until all shards have been read.
+    // Runs one round: copies records, takes a snapshot of aggregations, and processes
+    // the records. So a printa() shows all values that were aggregated before it. With
+    // DrainKind::Final, runs rounds until all shards have been read.
     Result<Ok> drain(DrainKind kind, Output& out, RecordSink& sink);
     // Reads only the aggregations.
     Result<Ok> snapshot();
-    // Returns whether the last round ran out of time before it had processed all of its
-    // records.
+    // Returns whether the last round ran out of time.
     bool is_late() const;
     // Returns the time (of Config::clock) before which all records have been delivered.
     std::uint64_t consumed_until() const;
     // See EcbTable::rename().
     void rename_probe(std::uint32_t id);
-    // Reports the drops since the last report, by kind and CPU. With DrainKind::Round,
-    // reports at most once a second. Returns false if a handler stopped the consumer.
+    // Reports the drops since the last report. With DrainKind::Round, reports at most
+    // once a second. Returns false if a handler stopped the consumer.
     bool report_drops(DrainKind kind = DrainKind::Final);
-    // Prints the aggregations that printa() has not printed or, with `all`, every
-    // aggregation. Called at the end of tracing.
+    // Prints the aggregations that printa() has not printed. With `all`, prints every
+    // aggregation.
     Result<Ok> print_aggregations(Output& out, bool all = false);
-    // Prints one entry in the form that -x format selects, by default like printa()
-    // without a format. `tables` describes all rows that are printed with this entry.
+    // Prints one entry in the form that -x format selects. `tables` describes all rows
+    // that are printed with this entry.
     Result<Ok> print_entry(Output& out, const AggEntry& entry,
                            class PackedTables* tables = nullptr);
 
-    // Returns the fill level of the fullest active principal buffer, from 0 to 1.
+    // Returns how full the fullest active principal buffer is, from 0 to 1.
     double fullest() const;
-    // Returns whether an aggregation buffer is so full that it should be read now.
+    // Returns whether an aggregation buffer should be read now.
     bool wants_snapshot() const;
     // Returns the status of the last exit() record, or nullopt if there was none.
     std::optional<int> exit_status() const;

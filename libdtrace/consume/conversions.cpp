@@ -2,9 +2,8 @@
 // The printf conversions: a table with a row for each conversion letter (the d of
 // %lld), and the functions that print values.
 //
-// The length modifiers l, ll and L are ignored, because the size of each recorded value
-// is known. h and hh truncate the value, as in C. Flags, width and precision follow C's
-// rules. Only floating-point numbers are printed by stdio.
+// The length modifiers l, ll and L are ignored, because the size of each value is
+// known. h and hh truncate the value. Only floating-point numbers are printed by stdio.
 #include "libdtrace/consume/format_plan.hpp"
 #include "libdtrace/consume/net_names.hpp"
 #include "libdtrace/consume/numbers.hpp"
@@ -34,8 +33,7 @@ static std::string grouped(std::string_view digits)
     return text;
 }
 
-// Prints digits in their field. The prefix, a sign or 0x, precedes the zeros that fill
-// the width.
+// Prints digits in their field. The prefix is a sign or 0x.
 static void put_digits(std::string& out, const Conversion& c, std::string_view prefix,
                        std::string_view digits, int width, int precision, bool left)
 {
@@ -101,7 +99,7 @@ void put_number(std::string& out, const FormatStep& step, std::int64_t value,
                precision, left);
 }
 
-// Returns the low 16 bits of a wider value for %hd, and the low 8 bits for %hhd.
+// Truncates the value for %hd and %hhd.
 static std::span<const std::byte> narrowed(const FormatItem& item)
 {
     const std::string& name = item.step.conversion.name;
@@ -243,9 +241,7 @@ void put_double(FormatItem& item, long double value)
             format.push_back(flag);
     format += "*.*L";
     format.push_back(item.step.letter);
-    // With %f, the largest long double has 4933 digits before the decimal point. The
-    // constants leave enough space for them, in addition to the precision and the
-    // width.
+    // The largest long double has 4933 digits before the decimal point.
     std::string text(400 + 5000 +
                          static_cast<std::size_t>(std::max(item.precision, 0)) +
                          static_cast<std::size_t>(item.width),

@@ -24,14 +24,14 @@ void CpuFlows::set(std::span<const RoundRecord> records, std::size_t index,
         flow.indent -= 2;
     data.indent = flow.indent;
     if (data.flow == Flow::Entry)
-        // The limit is for traces that contain only entries. Without a limit, each
-        // row of such a trace would be indented further than the previous row.
+        // Without a limit, a trace of entries without returns would be indented further
+        // in each row.
         flow.indent = std::min(flow.indent + 2, 512);
     flow.last_probe = data.probe->id;
 }
 
-// Computes next_on_cpu_ for all records in one pass. A target can give each record a
-// different CPU number, so one search for each record would take quadratic time.
+// Computes next_on_cpu_ in one pass. If a target forged the CPU numbers, a search for
+// each record would take quadratic time.
 void CpuFlows::link(std::span<const RoundRecord> records)
 {
     const auto none = static_cast<std::uint32_t>(records.size());

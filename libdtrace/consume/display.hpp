@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The options that control how records and aggregations are printed.
-//
-// agghist shows counts and sums as bars. aggpack shows a distribution as one line
-// (agg_packed.hpp).
 #pragma once
 
 #include "base/result.hpp"
@@ -37,8 +34,8 @@ struct Display {
     DT_DISPLAY_COUNTS(X)
 #undef X
 
-    // Sets an option by name, from the text of -x ("", "yes", "off", "3"). Returns the
-    // error not_found if the name is not one of these options.
+    // Sets an option from the text of -x ("", "yes", "off", "3"). Returns the error
+    // not_found if the name is not one of these options.
     Result<Ok> set(std::string_view name, std::string_view value);
 };
 

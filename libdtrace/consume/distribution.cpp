@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Draws distributions with one bar for each bucket.
-//
-// A bar of full length has 40 columns and represents the sum of all counts or, with
-// aggzoom, a number slightly larger than the largest count. The length of a bar is
-// rounded to the nearest column, or in UTF-8 rounded down to an eighth of a column.
+// Draws distributions with one bar for each bucket. A full bar has 40 columns and
+// represents the sum of all counts. With aggzoom, it represents slightly more than the
+// largest count.
 #include "libdtrace/consume/distribution.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -15,11 +13,11 @@ namespace dt {
 
 namespace {
 
-// With aggzoom, the fraction of the width that the bar of the largest count fills.
+// With aggzoom, the largest count's bar fills this fraction of the width.
 constexpr long double zoomed = 0.95L;
 
-// Appends the block element U+2580 + number. Blocks 1 to 8 have the full width and an
-// increasing height. Blocks 8 to 15 have the full height and a decreasing width.
+// Appends the block element U+2580 + number. Blocks 1 to 8 grow in height. Blocks 8 to
+// 15 shrink in width.
 void put_block(std::string& out, unsigned number)
 {
     unsigned code = 0x2580 + number;
@@ -30,8 +28,6 @@ void put_block(std::string& out, unsigned number)
 
 constexpr unsigned full_block = 8, eighths = 8;
 
-// Draws a bar in eighths of a column. Each block element after the full block is an
-// eighth of a column narrower than the one before it.
 void put_fine_bar(std::string& out, std::int64_t count, const BarScale& scale)
 {
     long double columns = scale.share(count) * static_cast<int>(bar_columns);
@@ -120,8 +116,7 @@ std::string edge_text(const Bucket& bucket)
 namespace {
 
 // Returns the buckets to show: from the first to the last bucket with a count, and one
-// more on each side. If no bucket has a count, returns the three buckets around 0 for
-// quantize(), and the lowest buckets for the other functions.
+// more on each side.
 std::span<const Bucket> shown(std::uint32_t function, std::span<const Bucket> buckets)
 {
     auto counted = [](const Bucket& b) { return b.count != 0; };

@@ -6,10 +6,8 @@
 //                2 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ 1
 //                4 |                                         0
 //
-// A drawing extends from one bucket below the first bucket with a count to one bucket
-// above the last. Counts may be negative, because increments may be negative. Bars for
-// negative counts grow to the left. If both signs occur, each side of the vertical line
-// has half the width.
+// Bars of negative counts grow to the left. If both signs occur, each side of the
+// vertical line has half the width.
 #pragma once
 
 #include "libdtrace/consume/agg_value.hpp"
@@ -22,7 +20,7 @@ namespace dt {
 
 constexpr std::size_t bar_columns = 40;
 
-// The scale of the bars that are drawn together.
+// The scale of bars that are drawn together.
 struct BarScale {
     long double whole = 0; // the count that a full bar represents
     bool positives = false, negatives = false;
@@ -32,7 +30,7 @@ struct BarScale {
     std::size_t length(std::int64_t count, std::size_t columns) const;
 };
 
-// Draws a bar, for example "|@@@@      ". Does not print the count.
+// Draws a bar without its count, for example "|@@@@      ".
 void put_bar(std::string& out, std::int64_t count, const BarScale& scale,
              const Display& display);
 // Draws one character whose height represents the count.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reports drops. A table contains the text for each kind in two parts, before and after
-// the plural "s". A star in the second part stands for another plural "s".
+// Reports drops.
 #include "libdtrace/consume/drops.hpp"
 
 #include <algorithm>
@@ -59,7 +58,7 @@ std::uint64_t read_count(const dt_u64& count)
     return __atomic_load_n(&count, __ATOMIC_RELAXED);
 }
 
-// Adds a count. Saturates, because sums of forged counts can exceed 64 bits.
+// Saturates, because sums of forged counts can exceed 64 bits.
 void add(std::uint64_t& to, std::uint64_t more)
 {
     if (__builtin_add_overflow(to, more, &to))

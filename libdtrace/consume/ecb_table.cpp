@@ -8,7 +8,7 @@
 
 namespace dt {
 
-// Returns a table's entry. Returns null if the index is out of range.
+// Returns null if the index is out of range.
 template <class T>
 static const T* entry(const dt_arena* arena, const dt_table& table, std::uint32_t index)
 {
@@ -47,7 +47,7 @@ const ProbeName* EcbTable::probe(std::uint32_t id)
 
 void EcbTable::rename(std::uint32_t id)
 {
-    // All records of the process that used the probe before have been consumed.
+    // All records of the probe's previous process have been consumed.
     if (id < arenas_of_probe_.size())
         arenas_of_probe_[id].reset();
     if (id >= probes_.size() || !probes_[id])
@@ -129,8 +129,7 @@ static void set_flow(EcbState& state)
     }
 }
 
-// Returns whether the consumer must handle the action. That is the case if the action
-// has a part in the record, or if the consumer carries it out.
+// Returns whether the action has data in the record or is carried out by the consumer.
 static bool is_consumed(const dt_action& action)
 {
     if (action.in_key || DTRACEACT_ISAGG(action.kind))
@@ -148,7 +147,7 @@ static bool is_consumed(const dt_action& action)
     }
 }
 
-// Returns whether the action makes the consumer do more than print the recorded value.
+// Returns whether the consumer does more than print the recorded value.
 static bool acts_on_consumer(std::uint32_t kind)
 {
     return kind == DTRACEACT_LIBACT || kind == DTRACEACT_PRINTA ||
@@ -182,9 +181,8 @@ AggDesc EcbTable::describe_aggregation(const Known& known, const dt_action* acti
     for (const AggregationInfo& info : known.program->aggregations)
         if (info.id == agg.id)
             agg.name = info.name;
-    // In the clause's actions, the parts of the key precede the aggregating action. If
-    // the aggregation has an increment, for example the last argument of quantize(), an
-    // action for it is between the parts and the aggregating action.
+    // The parts of the key precede the aggregating action. The action for an increment
+    // may be between them.
     std::uint32_t first = index;
     while (first > 0 && actions[first - 1].kind == action.kind &&
            !actions[first - 1].in_key)

@@ -28,9 +28,8 @@ const FaultRow& row_of(std::uint32_t fault)
     return rows[0]; // the row for unknown faults
 }
 
-// Returns the source of the action with this number, counted from 1, or of the
-// predicate if `action` is 0. Returns the source of the clause if the clause has no
-// such action or predicate.
+// Returns the source of an action, counted from 1, or of the predicate for 0. The
+// default is the source of the clause.
 const Source& source_of(const CompiledClause& clause, std::uint32_t action)
 {
     if (action == 0 && clause.predicate_source.at.line > 0)

@@ -11,8 +11,6 @@ namespace dt {
 
 using Path = FormatStep::Path;
 
-// Returns whether the conversion has no flags, no width and no precision, so that a
-// fast path is possible.
 static bool is_plain(const Conversion& c)
 {
     return !c.alternate && !c.zero && !c.left && !c.space && !c.plus && !c.group &&
@@ -109,8 +107,7 @@ static std::span<const std::byte> slice(std::span<const std::byte> base,
     return base.subspan(offset, size);
 }
 
-// Returns the parameters for printing one value. The width and the precision come from
-// the format or, within limits, from the record.
+// Limits a width or precision from the record.
 static FormatItem item_of(std::string& out, const PrintContext& context,
                           const FormatStep& step, std::span<const std::byte> base)
 {
@@ -184,9 +181,7 @@ Result<Ok> FormatPlan::print_pieces(Output& out, const PrintContext& context,
 {
     if (base.size() < min_bytes_)
         return Ok{};
-    // The index of the column that the next %@ conversion prints. If the format has
-    // more such conversions than there are columns, the remaining conversions print the
-    // last column.
+    // index of the next column to print; extra %@ conversions print the last column
     std::size_t next = 0;
     const std::uint32_t flags = piece.flags;
     for (std::size_t i = 0; i < steps_.size(); i++) {

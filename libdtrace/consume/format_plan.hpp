@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Implements printf. A FormatPlan is a parsed Format that is bound to the parts of the
-// record that contain the values.
+// Implements printf. A FormatPlan is a parsed Format that is bound to the parts of a
+// record.
 //
 //   Format + RecordDesc[] ──once──> FormatPlan ──per record──> text
 //
-// Binding determines everything that does not depend on the data, such as the printer,
-// the sign and the offsets. Integers and strings without flags have a fast path without
-// any lookups, which allows millions of records a second.
-//
-// Widths and precisions for `*` come from records, which a target can forge. They are
-// limited to max_width, so that one record cannot request gigabytes.
+// Integers and strings without flags have a fast path. A width or precision for `*`
+// comes from a record, which a target can forge. Both are limited to max_width.
 #pragma once
 
 #include "libdtrace/compile/format.hpp"
@@ -28,7 +24,6 @@ namespace dt {
 constexpr int max_width = 1 << 24;
 
 struct FormatStep;
-// The parameters for printing one value.
 struct FormatItem {
     std::string& out;
     const PrintContext& context;
@@ -60,8 +55,8 @@ struct FormatStep {
     TextOrigin origin = TextOrigin::Program;
     std::uint64_t arg = 0;
     std::uint32_t offset = 0, size = 0;
-    // The positions of the width and the precision in the record, if the format has `*`
-    // for them. A size of 0 means that there is no such `*`.
+    // The positions of the values for `*` in the record. The size is 0 if there is no
+    // `*`.
     std::uint32_t width_offset = 0, width_size = 0;
     std::uint32_t precision_offset = 0, precision_size = 0;
 };
@@ -71,9 +66,7 @@ inline Escaping FormatItem::escaping() const
     return escaping_of(step.origin, context.display);
 }
 
-// The aggregated value of a column in a printa() row. The columns are in the order of
-// the arguments. If the entry is null, this aggregation does not contain the key and
-// prints as zero.
+// One column of a printa() row. A column without an entry prints as zero.
 struct AggColumn {
     const AggDesc* agg = nullptr;
     const AggEntry* entry = nullptr;
@@ -81,14 +74,14 @@ struct AggColumn {
 
 class FormatPlan {
 public:
-    // `values` contains all records of the statement in order, including those for `*`.
+    // `values` contains the values of the statement in order, including those for `*`.
     FormatPlan(const Format& format, std::span<const RecordDesc> values);
 
-    // Appends the text. The offsets in the record descriptions are relative to `base`.
+    // Offsets in the record descriptions are relative to `base`.
     void print(std::string& out, const PrintContext& context,
                std::span<const std::byte> base) const;
-    // Prints a row of printa() or a record. If out.wants_pieces() returns true, commits
-    // each conversion to `out` as a piece of its own. Otherwise, commits nothing.
+    // Prints a record or a row of printa(). If out.wants_pieces() returns true, commits
+    // each conversion as its own piece. Otherwise commits nothing.
     Result<Ok> print_pieces(Output& out, const PrintContext& context,
                             std::span<const std::byte> base, Piece piece,
                             std::span<const AggColumn> columns) const;
@@ -101,10 +94,8 @@ private:
     std::size_t min_bytes_ = 0; // minimum size of the data that the steps read
 };
 
-// Returns the printer for a conversion with this name ("d", "lld", "wc"), or null if
-// there is none.
+// Returns the printer for a conversion such as "d" or "lld", or null if unknown.
 FormatPrinter find_printer(std::string_view name);
-// Prints a number with the flags of the step's conversion.
 void put_number(std::string& out, const FormatStep& step, std::int64_t value,
                 bool is_signed, int width, int precision, bool left);
 void put_double(FormatItem& item, long double value);

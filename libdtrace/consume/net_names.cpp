@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Looks up names of hosts and services with the system's resolver. Caches the names of
-// hosts.
+// Looks up names with the system's resolver. Caches the names of hosts.
 #include "libdtrace/consume/net_names.hpp"
 
 #include <arpa/inet.h>

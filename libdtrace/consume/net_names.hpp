@@ -7,11 +7,11 @@
 
 namespace dt {
 
-// Returns the name of the host with this IPv4 or IPv6 address, or the address itself if
-// it has no name. May wait for the name service.
+// Returns the name of the host with this IPv4 or IPv6 address, or the address if there
+// is no name. May wait for the name service.
 std::string host_name(const std::string& address);
-// Returns the name of the service at this port, or the port number as text if the
-// service has no name. The port is in host byte order.
+// Returns the name of the service at this port, or the port number as text. The port is
+// in host byte order.
 std::string service_name(std::uint16_t port);
 
 } // namespace dt

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Converts integers to text, and bytes to integers, without stdio. The consumer's inner
-// loop calls these functions.
-//
-// The put_* functions append to a string. They use neither locales nor formats, and
-// copy decimal digits in pairs from a table. Values in records are 1, 2, 4 or 8 bytes,
-// in the machine's byte order.
+// Converts integers to text, and bytes to integers, without stdio and locales. The
+// consumer's inner loop calls these functions. Integers in bytes have the machine's
+// byte order.
 #pragma once
 
 #include <bit>
@@ -24,8 +21,8 @@ inline constexpr char two_digits[201] =
     "50515253545556575859606162636465666768697071727374"
     "75767778798081828384858687888990919293949596979899";
 
-// Writes the decimal digits of the value so that the last digit precedes the address
-// `end`. Returns the address of the first digit.
+// Writes the decimal digits so that they end before the address `end`. Returns the
+// address of the first digit.
 inline char* digits_before(char* end, std::uint64_t value)
 {
     while (value >= 100) {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Implements the outputs to a stdio stream, a callback and a string.
 //
-// freopen() works on descriptors, not on the stream. It duplicates the stream's
-// original descriptor, opens the file, and uses dup2() to replace the stream's
-// descriptor. So programs that system() runs write to the same file, and freopen("")
-// can restore the original descriptor.
+// freopen() uses dup2() on the stream's descriptor, so that programs run by system()
+// write to the same file. freopen("") restores a duplicate of the original descriptor.
 #include "libdtrace/consume/output.hpp"
 
 #include <cerrno>

@@ -3,9 +3,8 @@
 //
 // Printers append to text() and then call commit(). The text that was appended since
 // the last commit() is a piece. A FileOutput writes the piece to its FILE. A
-// HandlerOutput passes it to a callback (the C API's buffered handler). After an output
-// has failed (for example because the disk is full or the pipe is closed), every
-// further commit() fails and discards the text.
+// HandlerOutput passes it to a callback. After the first failure, every further
+// commit() fails and discards the text.
 #pragma once
 
 #include "base/fd.hpp"
@@ -24,8 +23,8 @@ struct ProbeData;
 struct RecordDesc;
 struct AggEntry;
 
-// Describes the origin of a piece of text. Each pointer may be null. The flags are the
-// C API's DTRACE_BUFDATA_*.
+// The origin of a piece of text. Each pointer may be null. The flags are the C API's
+// DTRACE_BUFDATA_*.
 struct Piece {
     const ProbeData* probe = nullptr;
     const RecordDesc* record = nullptr;
@@ -40,14 +39,13 @@ public:
     virtual ~Output() = default;
     std::string& text() { return text_; }
     Result<Ok> commit(const Piece& piece = {});
-    // Flushes this output's buffers, so that other code can write to the same file.
+    // Flushes buffers, so that other code can write to the same file.
     virtual Result<Ok> flush() { return Ok{}; }
     // Implements freopen(). An empty path restores the original output.
     virtual Result<Ok> reopen(const std::string& path);
-    // Implements ftruncate(): empties a regular file, and has no effect on other files.
+    // Implements ftruncate(). Has no effect on files that are not regular.
     virtual Result<Ok> truncate() { return Ok{}; }
-    // Returns whether each conversion must be committed as a piece of its own, not only
-    // each record.
+    // Returns whether each conversion must be committed as its own piece.
     virtual bool wants_pieces() const { return false; }
     // Returns whether this writes to a terminal. Strings from targets are then escaped.
     virtual bool to_terminal() const { return false; }
@@ -60,9 +58,8 @@ private:
     std::optional<Error> failure_; // the first failure
 };
 
-// Writes text to a stdio stream that the caller owns. reopen() changes the file to
-// which the stream's descriptor refers, so that programs run by system() write to the
-// same file.
+// Writes text to a stdio stream that the caller owns. Programs run by system() write to
+// the same file.
 class FileOutput : public Output {
 public:
     explicit FileOutput(std::FILE* file) : file_(file) {}
@@ -79,8 +76,7 @@ private:
     Fd original_; // the stream's original descriptor while freopen() is in effect
 };
 
-// Passes text to a function, piece by piece. If the function returns false, the
-// consumer stops.
+// Passes each piece to a function. If the function returns false, the consumer stops.
 class HandlerOutput : public Output {
 public:
     using Handler = std::function<bool(std::string_view text, const Piece& piece)>;

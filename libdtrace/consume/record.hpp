@@ -4,9 +4,8 @@
 //   ProbeData   one record: its probe, clause, CPU and time, and all its bytes
 //   RecordDesc  the part of a record that one action wrote: kind, offset, format
 //
-// Both are views that are valid only during the callback. The bytes are the consumer's
-// own copy of the arena. Their content comes from a target, so counts and offsets in
-// them are untrusted.
+// Both are valid only during the callback. The bytes are the consumer's own copy, but
+// come from a target. So counts and offsets in them are untrusted.
 #pragma once
 
 #include "dif/arena.h"
@@ -28,17 +27,15 @@ struct ProbeName {
     std::string provider, module, function, name;
 };
 
-// An action that records data, or that only prints (a printf without arguments). If a
-// printf has several values, each value has a RecordDesc. The first one has the format
-// and n_values.
+// An action that records or prints data. A printf has one RecordDesc for each value.
+// The first one has the format and n_values.
 struct RecordDesc {
     std::uint32_t action = 0;   // DTRACEACT_*, DTRACEAGG_*
     std::uint32_t size = 0;     // bytes
     std::uint32_t offset = 0;   // from the start of the key or the record's dt_rechdr
     std::uint32_t n_values = 1; // number of the statement's values, including this one
     std::uint64_t arg = 0, uarg = 0;
-    // The compiler's entry for the action, which has the type, the format and the
-    // source position. It is null if a C program passed this description to the C API.
+    // The compiler's entry for the action. Null if a C program made this description.
     const Action* compiled = nullptr;
 };
 
@@ -63,8 +60,7 @@ struct ProbeData {
     std::string_view prefix;           // arrow for flowindent, such as " -> " or "| "
     int indent = 0;                    // in columns; 0 without the option flowindent
     std::span<const std::byte> record; // including its dt_rechdr
-    // Returns the bytes of one action. The result is empty if the action has no bytes,
-    // or if they are not inside the record.
+    // Returns the bytes of one action. Empty if they are not inside the record.
     std::span<const std::byte> bytes(const RecordDesc& desc) const
     {
         if (desc.offset > record.size() || desc.size > record.size() - desc.offset)
@@ -77,9 +73,8 @@ struct ProbeData {
 enum class Verdict { Error = -1, This = 0, Next = 1, Abort = 2 };
 
 // Receives each record. Verdict::This prints the record in the default form;
-// Verdict::Next skips it. A sink may write to the same file as the Output (for example,
-// in the callback of a C program). Therefore all text printed so far is committed
-// before each call.
+// Verdict::Next skips it. Earlier text is committed before each call, because a sink
+// may write to the same file.
 class RecordSink {
 public:
     virtual ~RecordSink() = default;
@@ -109,26 +104,24 @@ struct DropEvent {
     std::string text; // "2 drops on CPU 0"; droptags adds "[DTRACEDROP_PRINCIPAL] "
 };
 
-// The consumer's callbacks for everything except text. If fault() or drop() returns
-// false, the consumer stops.
+// The consumer's callbacks for everything except text. The consumer stops if fault() or
+// drop() returns false.
 class Events {
 public:
     virtual ~Events() = default;
     virtual bool fault(const FaultEvent&) { return true; }
     virtual bool drop(const DropEvent&) { return true; }
-    // Implements setopt(). Returns nullopt if the option was set, otherwise the reason
-    // for the refusal. The implementation may change Consumer::display(). Without
-    // Events, setopt() changes only the display options.
+    // Implements setopt(). Returns nullopt, or the reason if the option is refused.
+    // Without Events, setopt() changes only display options.
     virtual std::optional<std::string> setopt(std::string_view name,
                                               std::string_view value) = 0;
-    // Runs the command of a system() action, and returns the same value as system(3). A
-    // session continues to handle its targets' events while the command runs.
+    // Runs the command of a system() action. Returns the same value as system(3). A
+    // session handles events of targets while the command runs.
     virtual int run_command(const std::string& command)
     {
         return std::system(command.c_str());
     }
-    // Reports a message to the user, for example about a failed freopen() or a corrupt
-    // shard.
+    // Reports a message to the user.
     virtual void complain(std::string_view text) = 0;
 };
 

@@ -35,9 +35,8 @@ void Round::add_run(std::size_t begin)
         runs_.push_back(begin);
 }
 
-// The maximum difference between the clocks of two hosts. A timestamp that is further
-// ahead of the consumer's clock is forged. collect() replaces it with the consumer's
-// time.
+// The maximum difference between the clocks of two hosts. Timestamps further in the
+// future are forged.
 constexpr std::uint64_t skew_ns = 1000000000;
 
 bool Round::collect(std::size_t bytes, std::uint32_t arena, std::uint32_t shard,
@@ -76,8 +75,7 @@ bool Round::collect(std::size_t bytes, std::uint32_t arena, std::uint32_t shard,
     return honest;
 }
 
-// Merges adjacent sorted runs in pairs until only one run remains, which takes
-// log2(runs) passes.
+// Merges adjacent sorted runs in pairs until one run remains.
 void Round::order()
 {
     while (runs_.size() > 1) {
@@ -104,9 +102,8 @@ void Round::hold(std::size_t first)
     records_.erase(records_.begin(),
                    records_.begin() + static_cast<std::ptrdiff_t>(first));
     spare_.clear();
-    // Copies the held records to the spare buffer, so that the bytes of the other
-    // records can be reused. If there is no memory for the copy, the old buffer stays
-    // in use.
+    // Copies the held records, so that the old buffer can be reused. If there is no
+    // memory for the copy, the old buffer stays in use.
     if (spare_.room(records_.empty() ? 0 : buffer_.used())) {
         for (RoundRecord& record : records_) {
             std::memcpy(spare_.room(record.bytes), buffer_.data() + record.offset,

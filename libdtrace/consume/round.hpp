@@ -8,9 +8,8 @@
 //   records()  returns the merged records
 //   hold()     keeps the unprocessed records for the next round
 //
-// Targets cannot write to the copy, so they cannot change a header after it was
-// checked. If a record matches no clause, it and the rest of its shard's copy are
-// discarded.
+// Targets cannot write to the copy. If a record matches no clause, the rest of its
+// shard's copy is discarded.
 #pragma once
 
 #include "libdtrace/consume/ecb_table.hpp"
@@ -33,11 +32,10 @@ struct RoundRecord {
     std::uint16_t flags; // DT_REC_*
 };
 
-// Memory that grows without being zeroed. Pages that were never written use no memory.
+// Memory that grows without being zeroed.
 class ByteBuffer {
 public:
-    // Returns the address after the used bytes, where at least `bytes` bytes are free.
-    // Returns null if out of memory.
+    // Returns the address of at least `bytes` free bytes, or null if out of memory.
     std::byte* room(std::size_t bytes);
     void use(std::size_t bytes) { used_ += bytes; }
     void clear() { used_ = 0; }
@@ -54,25 +52,22 @@ private:
 
 class Round {
 public:
-    // Returns the place to which the next shard's records must be copied. Returns null
-    // if out of memory.
+    // Returns the place for the next shard's records, or null if out of memory.
     std::byte* room(std::size_t bytes) { return buffer_.room(bytes); }
-    // Adds the records in the `bytes` bytes that were copied from a shard to room() at
-    // the time `now`. Returns false if the copy contains an invalid record. A timestamp
-    // far in the future is replaced with `now`, because its record would otherwise be
-    // held back forever.
+    // Adds the records that were copied to room() at the time `now`. Returns false if a
+    // record is invalid. A timestamp far in the future becomes `now`, because its
+    // record would otherwise wait forever.
     bool collect(std::size_t bytes, std::uint32_t arena, std::uint32_t shard,
                  EcbTable& ecbs, std::uint64_t now);
     void order();
 
     std::span<const RoundRecord> records() const { return records_; }
-    // Returns the size of the copies of all records.
     std::size_t held_bytes() const { return buffer_.used(); }
     std::span<const std::byte> bytes(const RoundRecord& record)
     {
         return {buffer_.data() + record.offset, record.bytes};
     }
-    // Forgets the records before index `first` and keeps the rest for the next round.
+    // Forgets the records before `first`, and keeps the rest for the next round.
     void hold(std::size_t first);
 
 private:

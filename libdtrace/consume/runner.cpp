@@ -2,13 +2,10 @@
 // Runs the consumer's actions, in the order of the records.
 //
 // Each entry of an action list is a RecordDesc. The first entry of a statement contains
-// the number of entries in the statement. If the sink returns This for an entry, the
-// entire statement is printed, and the sink is next called for the entry after the
-// statement. If the sink returns Next, it is called for the next entry.
+// the number of the statement's entries. If the sink returns This, the entire statement
+// is printed. If the sink returns Next, the sink is called for the next entry.
 //
-// The output of a system() command appears between the records. With -x format=json and
-// format=folded, every line that dtrace prints must have that format, so the command's
-// output goes to stderr.
+// With -x format=json and format=folded, the output of system() goes to stderr.
 #include "libdtrace/consume/runner.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -104,8 +101,8 @@ Result<Ok> Runner::formatted(EcbState& ecb, const ProbeData& data, std::size_t i
 {
     const RecordDesc& desc = ecb.info.records[index];
     const FormatPlan* plan = ecb.plans[index].get();
-    // Only the first value of a statement has a plan. If the sink skipped that value,
-    // the other values print nothing. freopen("") has no values and no plan.
+    // Only the first value of a statement has a plan. freopen("") has no values and no
+    // plan.
     if (!plan && !(desc.action == DTRACEACT_FREOPEN && desc.size == 0))
         return Ok{};
     if (desc.action == DTRACEACT_PRINTF) {
@@ -223,8 +220,7 @@ Result<Ok> Runner::library_action(EcbState& ecb, const ProbeData& data,
     return Ok{};
 }
 
-// Changes an option. If the change is refused, reports a fault without an offset in the
-// program's DIF.
+// Reports a fault if the change is refused.
 Result<Ok> Runner::setopt(const EcbState& ecb, const ProbeData& data,
                           const std::string& name, const std::string& value)
 {

@@ -18,7 +18,7 @@ public:
     Aggregates aggregates;
     std::optional<int> exit_status;
 
-    // Runs all actions of a record. Calls the sink before each action.
+    // Calls the sink before each action.
     Result<Ok> run(EcbState& ecb, const ProbeData& data, Output& out, RecordSink& sink);
     // Prints the statement that starts at index `index` of EcbInfo::records.
     Result<Ok> print(EcbState& ecb, const ProbeData& data, std::size_t index,
@@ -26,7 +26,6 @@ public:
     PrintContext context() { return {symbols_, display}; }
 
 private:
-    // Prints the record as JSON objects or as folded stacks (runner_structured.cpp).
     Result<Ok> run_structured(EcbState& ecb, const ProbeData& data, Output& out,
                               RecordSink& sink);
     Result<Ok> print_statement(EcbState& ecb, const ProbeData& data, std::size_t index,

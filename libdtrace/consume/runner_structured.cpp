@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Prints the values of a record in a machine-readable format (structured.hpp). The sink
-// (RecordSink in record.hpp) is called in the same way as for text output. The record's
-// line is printed after the sink has been called for all actions, and does not contain
-// the actions that the sink skipped.
+// Prints the values of a record in a machine-readable format (structured.hpp). The
+// record's line is printed after the sink has been called for all actions. Actions that
+// the sink skipped are omitted.
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/runner.hpp"
 #include "libdtrace/consume/structured.hpp"

@@ -11,12 +11,10 @@ namespace dt {
 
 namespace {
 
-// The maximum number of consecutive rounds for which a locked shard delays the records
-// of the other shards.
+// The maximum number of rounds for which a locked shard delays other shards' records.
 constexpr int max_locked_rounds = 5;
 
-// How many times a drain tests locks: the budget for all shards together, and the
-// minimum for each shard.
+// The maximum number of lock tests in a drain, and the minimum for each shard.
 constexpr dt_u32 drain_spins = 4 * DT_WAIT_SPINS, least_spins = DT_WAIT_SPINS / 64;
 
 } // namespace

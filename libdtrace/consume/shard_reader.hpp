@@ -3,11 +3,10 @@
 //
 //   begin_snapshot() ──> take_records(), take_aggregations() per shard
 //
-// A firing holds its shard for a short time, so testing the lock a few times usually
-// succeeds. But targets can hold locks forever. So all shards of a round share a budget
-// of tests, and a shard that stays locked gets a smaller part of the budget each time.
-// Data that the final drain does not read is lost. So the final drain also waits for
-// the locks, and reports each shard that stays locked.
+// A firing holds its shard only briefly, but targets can hold locks forever. So all
+// shards of a round share a budget of lock tests. A shard that stays locked gets a
+// smaller part of the budget each time. Data that the final drain does not read is
+// lost, so the final drain also waits.
 #pragma once
 
 #include "dif/engine.h"
@@ -21,28 +20,27 @@ namespace dt {
 
 class ShardReader {
 public:
-    // config.owner and config.alive must be set. `waits_left` is how many more times
-    // the final drain may wait 1 ms for a lock. All arenas share it.
+    // config.owner and config.alive must be set. `waits_left` is how often the final
+    // drain may still wait 1 ms for a lock. All arenas share it.
     ShardReader(const Consumer::Config& config, void* arena, std::uint32_t n_shards,
                 int& waits_left);
 
     // Refills the budget of lock tests.
     void begin_snapshot();
 
-    // These two functions swap the two buffers of a shard, and copy the data of the
-    // previously active buffer. The copy is written to `to`, which has space for an
-    // entire buffer of `max` bytes. The functions return the number of bytes copied,
-    // or -1 if the shard stays locked. `began` is the start time of the round.
+    // Swap the two buffers of a shard, and copy the previously active one to `to`. An
+    // entire buffer has `max` bytes. Return the number of bytes copied, or -1 if the
+    // shard stays locked. `began` is the start time of the round.
     dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                         std::uint64_t max, std::uint64_t began);
     dt_s64 take_aggregations(DrainKind kind, std::uint32_t shard, std::byte* to,
                              std::uint64_t max);
 
-    // Returns the time up to which the records of all shards have been copied. Ignores
-    // shards that have been locked for many rounds.
+    // Returns the time up to which all records have been copied. Ignores shards that
+    // have been locked for many rounds.
     std::uint64_t read_until() const;
 
-    // Treats the holders of all locks as dead, so that the locks are taken over.
+    // Takes over all locks, as if their holders were dead.
     void take_over_locks();
 
 private:

@@ -15,15 +15,13 @@ namespace dt {
 using Json = nlohmann::ordered_json;
 using Bytes = std::span<const std::byte>;
 
-// Returns a JSON object as text. Strings from targets may contain bytes that are not
-// UTF-8; these are replaced. JSON allows DEL and the C1 controls in strings, but
-// terminals interpret U+009B as the start of an escape sequence. Therefore these
-// characters are escaped like the other controls.
+// Returns a JSON object as text. Replaces bytes that are not UTF-8. Escapes DEL and the
+// C1 controls, because terminals interpret U+009B as the start of an escape sequence.
 static std::string json_text(const Json& object)
 {
     const std::string text =
         object.dump(-1, ' ', false, Json::error_handler_t::replace);
-    // DEL, and the first of the two bytes of a C1 control in UTF-8
+    // DEL, and the first byte of a C1 control in UTF-8
     constexpr char del = 0x7f, c1 = '\xc2';
     constexpr char controls[] = {del, c1, '\0'};
     std::string out;
@@ -147,7 +145,6 @@ static Json entry_json(const PrintContext& context, const AggEntry& entry)
     return object;
 }
 
-// Joins the parts of a line of folded stacks.
 class FoldedLine {
 public:
     void add(std::string_view part)
@@ -157,8 +154,7 @@ public:
         for (char c : part)
             text_.push_back(c == ';' ? ':' : c == '\n' ? ' ' : c);
     }
-    // Adds a frame such as "libc.so.6`malloc+0x12", but omits the offset (+0x12), which
-    // flame graphs do not need.
+    // Adds a frame such as "libc.so.6`malloc+0x12" without its offset.
     void add_frame(std::string_view frame) { add(frame.substr(0, frame.rfind("+0x"))); }
     bool empty() const { return n_parts_ == 0; }
     const std::string& text() const { return text_; }

@@ -13,15 +13,13 @@
 //   error        "cpu", "probe", "action" (0: the predicate), "fault", "message";
 //                "address" and "source" if they are known
 //
-// Integers are numbers, with the sign of their type. Strings are text, stacks are
-// arrays of frames with the innermost first, and structures are objects. Bytes that are
-// not text are {"bytes": "0a1b.."}. Future versions may add fields.
+// Stacks are arrays of frames, innermost first. Bytes that are not text are {"bytes":
+// "0a1b.."}. Future versions may add fields.
 //
 // folded: the input of flame graphs. A line is "outermost;...;innermost N". For an
-// aggregation, the line contains all keys in their order, or the aggregation's name if
-// it has no keys. N is the value, or the sum of all buckets of a distribution. A record
-// prints a line with N = 1 for each of its stacks, and the lines of its printa()
-// actions, but nothing else.
+// aggregation, the parts are the keys, or the name if there are no keys. N is the
+// value, or the sum of a distribution's buckets. For a record, only stacks (N = 1) and
+// printa() actions are printed.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -35,7 +33,6 @@
 
 namespace dt {
 
-// Prints a record, statement by statement.
 class StructuredRecord {
 public:
     StructuredRecord(const ProbeData& data, const PrintContext& context);
@@ -68,11 +65,9 @@ void put_structured(std::string& out, const PrintContext& context, OutputForm fo
 void put_json(std::string& out, const FaultEvent& event);
 void put_json(std::string& out, const DropEvent& event);
 
-// Converts a value to JSON according to its type. If the type is null, returns the
-// bytes of the value.
+// Converts a value according to its type, or to bytes if the type is null.
 nlohmann::ordered_json typed_json(const Type* type, std::span<const std::byte> bytes);
-// Returns a number, or a string for values that JSON numbers cannot represent: "inf",
-// "-inf", "nan".
+// Returns a number, or "inf", "-inf" or "nan".
 nlohmann::ordered_json double_json(double value);
 nlohmann::ordered_json bytes_json(std::span<const std::byte> bytes);
 

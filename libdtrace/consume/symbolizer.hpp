@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names for addresses in stacks and in the results of usym(), uaddr() and similar
-// functions. The session implements this interface.
-//
-// Every result is printable: an address without a name is returned in hex. The
-// addresses of a process can still be named after it has exited.
+// functions. An address without a name is returned in hex. Addresses can still be named
+// after their process has exited.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +12,26 @@ namespace dt {
 class Symbolizer {
 public:
     virtual ~Symbolizer() = default;
-    // Returns the name of an address in a process: "libc.so.6`malloc+0x12",
-    // "libc.so.6`malloc", "libx.so`0x1234" without a function, "0x7f00" without a
-    // module.
+    // Returns a name such as "libc.so.6`malloc+0x12". Without a function, returns
+    // "libx.so`0x1234". Without a module, returns "0x7f00".
     virtual std::string uaddr(std::uint64_t pid, std::uint64_t addr) = 0;
-    // Returns the name without an offset: "libc.so.6`malloc".
+    // Returns a name such as "libc.so.6`malloc".
     virtual std::string usym(std::uint64_t pid, std::uint64_t addr) = 0;
-    // Returns the name of the module: "libc.so.6".
+    // Returns the module's name.
     virtual std::string umod(std::uint64_t pid, std::uint64_t addr) = 0;
-    // Returns one line of a user stack.
     virtual std::string frame(std::uint64_t pid, std::uint64_t pc)
     {
         return uaddr(pid, pc);
     }
-    // Returns the name of a kernel address: "vmlinux`vfs_read+0x1".
+    // Returns a name such as "vmlinux`vfs_read+0x1".
     virtual std::string kaddr(std::uint64_t addr) = 0;
     virtual std::string ksym(std::uint64_t addr) = 0;
     virtual std::string kmod(std::uint64_t addr) = 0;
-    // Returns the pid of $target, or 0 if there is none. printf's %A looks up an
-    // integer in this process, because an integer is recorded without a pid.
+    // Returns the pid of $target, or 0 if there is none. %A looks up integers in this
+    // process, because integers are recorded without a pid.
     virtual std::uint64_t target() { return 0; }
 };
 
-// Has no symbols, and returns every address as a hexadecimal number.
 class HexSymbolizer : public Symbolizer {
 public:
     std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The print() action, which prints a value according to its type.
-//
-// Offsets and sizes come from debug data, which the target's author controls. Therefore
-// every access is limited to the available bytes, and nesting is limited to a depth
-// that no real type reaches.
+// The print() action, which prints a value according to its type. The type comes from
+// the target's debug data, which may be invalid. So every access is limited to the
+// available bytes, and the depth is limited.
 #include "libdtrace/consume/typed.hpp"
 
 #include "base/printable.hpp"
@@ -43,13 +41,12 @@ constexpr std::size_t indent_columns = 4;
 
 using Bytes = std::span<const std::byte>;
 
-// Appends a value. When the size of `out` reaches `end`, the rest of the value is
-// omitted.
+// Appends a value. Omits the rest when the size of `out` reaches `end`.
 void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth,
                   std::size_t end);
 
-// Returns the name of the type as its author declared it, without the qualifier
-// userland. For an unnamed struct, returns "struct " with the trailing space.
+// Returns the name of the type as declared, without "userland". For an unnamed struct,
+// returns "struct " with the trailing space.
 std::string written(const Type* type)
 {
     std::string text = type_text(type);
@@ -71,7 +68,7 @@ bool is_printable(char c)
     return c >= ' ' && c <= '~';
 }
 
-// Returns whether the bytes contain a NUL and all bytes before it are printable.
+// Returns whether the bytes are printable up to a NUL.
 bool is_text(Bytes bytes)
 {
     for (std::byte byte : bytes) {
@@ -112,8 +109,7 @@ void put_enum(std::string& out, const Type* type, Bytes bytes)
     put_signed(out, value);
 }
 
-// Returns whether the member is a bit-field that is narrower than its type, or that
-// does not start at a byte boundary.
+// Returns whether the bit-field is narrower than its type or does not start at a byte.
 bool shows_bits(const Member& member)
 {
     return member.bitfield_bits != 0 &&
@@ -157,7 +153,7 @@ void put_members(std::string& out, const Type* type, Bytes bytes, int depth,
     out.append(indent_columns * static_cast<std::size_t>(depth), ' ').push_back('}');
 }
 
-// Prints a string in quotes. A string inside another value is also put in brackets.
+// Prints a string in quotes. Inside another value, adds brackets.
 void put_text(std::string& out, Bytes bytes, int depth)
 {
     out.append(depth == 0 ? "\"" : "[ \"");
@@ -267,8 +263,7 @@ void put_typed(std::string& out, const Type* type, std::span<const std::byte> by
     out.append(written(type)).push_back(' ');
     put_value_of(out, type, bytes, 0, out.size() + max_typed_text);
     if (!type->is_struct_or_union())
-        // Nothing is printed after the closing brace of a structure or union. The D
-        // program must print the newline itself.
+        // The D program prints the newline after a structure or union.
         out.push_back('\n');
 }
 

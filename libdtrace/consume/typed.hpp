@@ -6,7 +6,7 @@
 //       char [4] tag = [ "abc" ]
 //   }
 //
-// The bytes are a copy of the value. Pointers in it are printed but never followed.
+// The bytes are a copy of the value. Pointers are printed but never followed.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -20,24 +20,21 @@
 
 namespace dt {
 
-// Debug data may be invalid. Therefore nesting is limited to a depth that no real type
-// reaches, and each access is limited to the available bytes.
+// Limits, because debug data may be invalid.
 constexpr int max_type_depth = 64;
 std::span<const std::byte> cut(std::span<const std::byte> bytes, std::uint64_t offset,
                                std::uint64_t size);
 // Returns the bits of a bit-field. Bits after the end of `bytes` are 0. Returns nullopt
-// if all of them are after the end, or if n_bits is larger than 64.
+// if all bits are after the end, or if n_bits is larger than 64.
 std::optional<std::uint64_t> bits_of(std::span<const std::byte> bytes,
                                      std::uint64_t offset_bits, std::uint32_t n_bits);
 
-// The maximum length of one value's text in bytes, and the mark that replaces the
-// omitted rest. Members of a union share their bytes, so a value of a few bytes could
-// print gigabytes of text.
+// The maximum length of one value's text in bytes, and the mark for the omitted rest.
+// The members of a union share their bytes, so a few bytes could print gigabytes.
 constexpr std::size_t max_typed_text = std::size_t{1} << 20;
 constexpr std::string_view typed_rest = "...";
 
-// Appends the value's text. If the text is too long, `typed_rest` replaces the members
-// or elements that are omitted.
+// Appends the value's text. `typed_rest` replaces the members that do not fit.
 void put_typed(std::string& out, const Type* type, std::span<const std::byte> bytes);
 
 } // namespace dt

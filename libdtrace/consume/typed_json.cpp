@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Converts a value to JSON according to its type. typed.cpp prints the same values as
-// text for human readers.
+// text.
 #include "base/hex_text.hpp"
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/structured.hpp"
@@ -19,11 +19,10 @@ using Bytes = std::span<const std::byte>;
 
 namespace {
 
-// The approximate number of bytes that the JSON of one value may still use. The limit
-// is max_typed_text.
+// The approximate size that the JSON of one value may still have, in bytes.
 class Budget {
 public:
-    // The bytes that are counted for each value, in addition to its text and its name.
+    // the cost of each value, in addition to its text and its name
     static constexpr std::size_t value_bytes = 8;
     void spend(std::size_t n_bytes) { left_ -= std::min(left_, n_bytes); }
     bool any() const { return left_ != 0; }
@@ -32,12 +31,11 @@ private:
     std::size_t left_ = max_typed_text;
 };
 
-// Builds a JSON object whose members keep their order. A hash table finds a member by
-// its name. The JSON library would search all members for each new name, which takes
+// Builds a JSON object whose members keep their order. The JSON library would take
 // quadratic time for a type with many members.
 class Object {
 public:
-    // Sets a member. If several values have the same name, the last one is kept.
+    // If several values have the same name, the last one is kept.
     void set(const std::string& name, Json value)
     {
         auto [at, is_new] = places_.emplace(name, list_.size());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Prints single values in the default form.
 //
-// Bytes are printed as text by the rule of classic DTrace: if they are printable up to
-// a NUL, and only NULs follow. A value of type string is also text if it is empty, has
-// other bytes after its NUL, or contains UTF-8.
+// Bytes are text if they are printable up to a NUL and only NULs follow, as in classic
+// DTrace. A string is also text if it is empty, contains UTF-8, or has other bytes
+// after its NUL.
 #include "libdtrace/consume/values.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -115,8 +115,8 @@ void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column
         put_hex_dump(out, bytes);
 }
 
-// Prints an integer. Keys of one or two bytes are printed as unsigned numbers, because
-// they are also sorted as unsigned numbers.
+// Keys of one or two bytes are printed as unsigned, because they are sorted as
+// unsigned.
 static void put_integer(std::string& out, std::span<const std::byte> bytes,
                         Column column, bool quiet)
 {

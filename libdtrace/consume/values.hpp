@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Prints one value for which the program gives no format, for example the argument of
-// trace() or a part of a key. The value may be a number, text, a stack, a symbol or
-// bytes.
+// trace() or a part of a key.
 //
-// These functions need only one value's bytes and its RecordDesc. Those that print
-// append to `out`. The widths are those of classic DTrace. An integer fills 4, 6, 9 or
-// 17 columns, depending on its size. Text is printed after two spaces and fills 33
-// columns (trace) or 50 (keys). Quiet mode omits the padding of trace().
+// The widths are those of classic DTrace. An integer fills 4, 6, 9 or 17 columns,
+// depending on its size. Quiet mode omits the padding of trace().
 #pragma once
 
 #include "base/printable.hpp"
@@ -26,25 +23,22 @@ struct PrintContext {
     const Display& display;
 };
 
-// The part of the output in which a value is printed. Each enumerator is the width, in
-// characters, of a text field in that part. Text is left-justified, except in a packed
-// table.
+// Each enumerator is the width of a text field in that part of the output.
 enum class Column { Trace = 33, Key = 50, Packed = 16 };
 
 enum class Padding { None, Column };
 void put_float(std::string& out, double value, Padding padding);
 
-// Returns how to escape the text of this value: names are always escaped, strings from
-// a target only on a terminal.
+// Names are always escaped. Strings from a target are escaped only on a terminal.
 Escaping escaping_of(TextOrigin origin, const Display& display);
 Escaping escaping_of(const RecordDesc& desc, const Display& display);
 
-// Prints any recorded value: a number, text, bytes, a stack or a symbol.
+// Prints any recorded value.
 void put_value(std::string& out, const PrintContext& context, const RecordDesc& desc,
                std::span<const std::byte> bytes, Column column);
 
-// Prints bytes as text if they look like text, else as a hex dump. With rawbytes,
-// always prints a hex dump.
+// Prints bytes as text if possible, otherwise as a hex dump. With rawbytes, always
+// prints a hex dump.
 void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column,
                const Display& display, Escaping escaping);
 void put_hex_dump(std::string& out, std::span<const std::byte> bytes);
@@ -62,7 +56,6 @@ bool is_stack(std::uint32_t action);
 std::string symbol_text(Symbolizer& symbols, std::uint32_t action,
                         std::span<const std::byte> bytes);
 
-// Returns whether the bytes of a D string or char array look like text.
 bool looks_like_text(std::span<const std::byte> bytes);
 
 } // namespace dt

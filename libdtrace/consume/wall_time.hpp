@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Wall-clock times in the formats of %Y and %T. Both functions take a time in ns since
-// 1970, and use the time zone TZ.
+// Wall-clock times in the formats of %Y and %T. Times are in ns since 1970. The time
+// zone is TZ.
 #pragma once
 
 #include <cstdint>

@@ -56,8 +56,8 @@ std::optional<std::uint64_t> number(std::string_view text, int base)
     return n;
 }
 
-// Removes the last dash and the part after it from a name, and returns that part. If
-// there is no dash, removes and returns the entire name.
+// Removes the last dash and the part after it from a name. Returns that part. Without a
+// dash, returns the entire name.
 std::string_view take_last(std::string_view& name)
 {
     const auto dash = name.rfind('-');
@@ -148,8 +148,7 @@ bool has_cpc_event(const CpcCounter& counter)
         ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd >= 0)
         ::close(static_cast<int>(fd));
-    // Any other error, such as EPERM in a container, says nothing about the machine, so
-    // the event is assumed to exist.
+    // Other errors, such as EPERM in a container, say nothing about the machine.
     return fd >= 0 || (errno != ENOENT && errno != EOPNOTSUPP && errno != ENODEV &&
                        errno != EINVAL);
 }
@@ -165,9 +164,8 @@ ProviderAttributes CpcProvider::attributes() const
     return {evolving, hidden, hidden, of_cpu, evolving};
 }
 
-// Creates the probes that a pattern matches. A counter has a cost on every CPU, and a
-// processor has few counters. Therefore a description that does not name the provider,
-// such as ":::", creates no probes.
+// Creates the probes that a pattern matches. The pattern must name the provider,
+// because a counter has a cost on every CPU.
 void CpcProvider::list(const ProbeSpec& spec)
 {
     if (spec.provider != "cpc")

@@ -4,14 +4,12 @@
 //   cpc:::EVENT-MODE[-0xMASK]-COUNT      cpc:::PAPI_tot_cyc-all-1000000
 //
 // EVENT is a row of abi/cpc.h, or rHEX for a raw event of the processor. MODE is user,
-// kernel or all. Only raw events can have a MASK. The processor's event code is then
-// HEX | MASK << 8, and HEX has at most two digits. The names of events contain dashes,
-// so a probe's name is parsed from its end.
+// kernel or all. With a MASK, the processor's event code is HEX | MASK << 8. HEX then
+// has at most two digits. A name is parsed from its end, because names of events
+// contain dashes.
 //
-// A description that names a probe creates it. A description with a pattern creates one
-// probe for each matching event of this machine, in mode all, with the event's default
-// count. A pattern creates probes only if the description names the provider cpc, so
-// ":::" creates none.
+// A description that names a probe creates it. A pattern such as cpc::: creates one
+// probe for each matching event of this machine, in mode all, with the default count.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -27,7 +25,7 @@ struct CpcCounter {
     std::uint64_t config = 0, count = 0;
 };
 
-// Parses the name of a probe. The error says which part of the name is not valid.
+// Parses the name of a probe. The error names the part that is not valid.
 Result<CpcCounter> parse_cpc(std::string_view name);
 
 // Returns false if the kernel reports that this machine cannot count the event.

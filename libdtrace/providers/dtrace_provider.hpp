@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The dtrace provider. BEGIN fires before all other probes, END fires after them, and
-// ERROR fires after a fault in a clause. The session fires BEGIN and END, and the
-// engine fires ERROR.
+// The dtrace provider: BEGIN, END and ERROR. The session fires BEGIN before all other
+// probes and END after them. The engine fires ERROR after a fault in a clause.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"

@@ -62,7 +62,7 @@ void ExtentMaps::work_off()
         try {
             make(lock, entry);
         } catch (const std::exception&) {
-            // The error is ignored here. of() makes the map again, and throws if it fails.
+            // of() makes the map again, and throws if it fails.
         }
     }
     works_ = false;

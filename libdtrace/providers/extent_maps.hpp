@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The extents of images. They are computed once for each image. The caller can request
+// The extents of images, which are computed once for each image. The caller can request
 // them in advance.
 //
-// The computation sweeps a module's text and data, which takes 10 ms for each 50,000
-// functions. Creating the probes for these functions takes as long. On a machine with
-// several processors, both are done at the same time.
+// The computation takes 10 ms for each 50,000 functions. Creating the probes takes as
+// long, so a second processor computes the extents in that time.
 #pragma once
 
 #include "libdtrace/providers/module_extents.hpp"
@@ -26,12 +25,12 @@ public:
     ExtentMaps(const ExtentMaps&) = delete;
     ExtentMaps& operator=(const ExtentMaps&) = delete;
 
-    // Requests that a separate thread compute the image's extents. The image's
-    // functions() must have been called before. Returns false if there is only one CPU
-    // or no thread could be started. In that case, of() computes the extents.
+    // Starts to compute the image's extents in another thread. image->functions() must
+    // have been called before. Returns false if there is only one CPU or no thread
+    // could be started.
     bool begin(const std::shared_ptr<ElfImage>& image);
-    // Returns the extents of an image. Waits if the computation is in progress. Returns
-    // null if the image has no extents.
+    // Returns the extents of an image. Waits until they are computed. Returns null if
+    // the image has no extents.
     const ExtentMap* of(const std::shared_ptr<ElfImage>& image);
 
 private:
@@ -44,7 +43,7 @@ private:
 
     void work_off();
     // Computes an entry that the caller has marked under_way. If map_extents() throws,
-    // marks the entry queued again and rethrows the exception.
+    // marks the entry queued and rethrows.
     void make(std::unique_lock<std::mutex>& lock, Entries::value_type& entry);
 
     std::mutex mutex_;

@@ -23,9 +23,8 @@ ProviderAttributes FbtProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-// Returns the functions in which the kernel forbids kprobes. The names point into
-// `list`, which has lines such as
-// "0xffffffff81076990-0xffffffff8107699e<tab>arch_rethook_fixup_return".
+// Returns the functions in which the kernel forbids kprobes, as views of `list`. A line
+// is "0xffffffff81076990-0xffffffff8107699e<tab>arch_rethook_fixup_return".
 static std::unordered_set<std::string_view> forbidden_functions(const std::string& list)
 {
     std::unordered_set<std::string_view> names;
@@ -36,8 +35,8 @@ static std::unordered_set<std::string_view> forbidden_functions(const std::strin
     return names;
 }
 
-// Reads the list of the functions that ftrace can instrument, with lines such as
-// "vfs_read" and "ext4_map_blocks [ext4]".
+// Reads the list of the functions that ftrace can instrument. A line is "vfs_read" or
+// "ext4_map_blocks [ext4]".
 void FbtProvider::load()
 {
     if (loaded_)
@@ -57,8 +56,7 @@ void FbtProvider::load()
         std::string_view module = KernelSymbols::proper;
         if (std::size_t open = line.find('['); open != std::string_view::npos)
             module = line.substr(open + 1, line.find(']') - open - 1);
-        // A part that the compiler has split off (nmi_handle.part.0) is forbidden if
-        // the function (nmi_handle) is forbidden.
+        // If nmi_handle is forbidden, the split-off part nmi_handle.part.0 is too.
         if (!name.empty() && !name.starts_with("__ftrace_invalid_address__") &&
             !forbidden.contains(name) &&
             !forbidden.contains(name.substr(0, name.find('.'))))
@@ -85,17 +83,16 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
     Outcome outcome = provide(spec, [&](std::string_view function) {
         return part_means(spec.function, function);
     });
-    // A function whose name has a suffix from the compiler (foo.isra.0) is tried only if
-    // the description names fbt, because another provider may have probes of foo.
+    // A function such as foo.isra.0 is tried only if the description names fbt, because
+    // another provider may have probes of foo.
     if (!outcome.provided.ids.empty() || spec.provider != "fbt" ||
         spec.function.empty() || is_glob(spec.function))
         return outcome;
     outcome = provide(spec, [&](std::string_view function) {
         return KernelSymbols::function_of(function) == spec.function;
     });
-    // The registry cannot find these probes by the description, because their
-    // function's name differs from the name in the description. So the caller must use
-    // the ids in the outcome.
+    // The function has another name in the description, so the registry does not find
+    // these probes. The caller must use the ids in the outcome.
     outcome.mine = outcome.mine || !outcome.provided.ids.empty();
     return outcome;
 }
@@ -119,8 +116,8 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec, F meets)
                 outcome.provided.ids.push_back(id);
             }
     }
-    // If the description uses another name for the module, the registry cannot find
-    // these probes by the description. So the caller must use the ids in the outcome.
+    // The module may have another name in the description. The registry then does not
+    // find these probes, and the caller must use the ids in the outcome.
     outcome.mine = module != spec.module && spec.provider == "fbt";
     sort_ids(outcome.provided.ids);
     return outcome;

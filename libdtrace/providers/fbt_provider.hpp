@@ -5,13 +5,11 @@
 //   available_filter_functions ──> names    /proc/kallsyms ──> addresses
 //
 // Functions in which the kernel forbids kprobes have no probes, because the return hook
-// calls some of these functions. debugfs lists them. The kernel module refuses them
-// even if debugfs cannot be read (kmod/symbols.c).
+// calls some of these functions. The kernel module also refuses them (kmod/symbols.c).
 //
-// Static functions that have the same name in one module share one probe, which fires
-// in all of them. If the kernel has only a variant of a function, such as
-// __kmalloc_noprof instead of __kmalloc, a description with the plain name __kmalloc
-// matches the variant.
+// Static functions with the same name in one module share one probe. If the kernel has
+// only a variant of a function, the plain name matches the variant. For example,
+// __kmalloc matches __kmalloc_noprof.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -33,17 +31,15 @@ public:
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
 
-    // Makes the provider read the lists again. Called after modules were loaded or
-    // unloaded.
+    // Called after modules were loaded or unloaded. The lists are then read again.
     void forget();
-    // Returns the reason why there is no probe with that name, starting with "; ".
-    // Returns "" if no reason is known.
+    // Returns why there is no probe with that name, starting with "; ", or "" if
+    // unknown.
     std::string hint(const ProbeSpec& spec);
 
 private:
     using Function = std::pair<std::string_view, std::string_view>; // module, name
     void load();
-    // Creates the probes of the functions for which meets() returns true.
     template <class F> Outcome provide(const ProbeSpec& spec, F meets);
 
     Registry& registry_;

@@ -7,8 +7,7 @@
 
 namespace dt {
 
-// The maximum number of bytes from the start of a function to the end of its stack
-// check. If the check ends later, the function is treated as one without a check.
+// A stack check that ends after this many bytes is ignored.
 constexpr std::uint64_t longest_check = 96;
 
 AddressRange go_text(ElfImage& image)

@@ -21,9 +21,8 @@ constexpr std::string_view depends = "#pragma D depends_on ",
                            translates = "translator ", stands = "inline ",
                            type_ending = "_t";
 
-// Returns the name that a line declares, or "" if there is none. For a type, returns
-// the name without its ending _t. So psinfo_t yields "psinfo", which is also found in a
-// program that contains only curpsinfo.
+// Returns the name that a line declares, or "". Omits the ending _t of a type:
+// curpsinfo in a program also needs psinfo_t.
 std::string_view declared(std::string_view line)
 {
     if (line.starts_with(translates)) {
@@ -69,8 +68,7 @@ public:
     std::vector<KernelLibrary> take() { return std::move(chosen_); }
 
 private:
-    // Adds the library with this file name. Adds nothing if there is none, for example
-    // because the #pragma names a module, a member or a symbol.
+    // Adds nothing if no library has this file name. A #pragma may also name a module.
     void add_by_name(std::string_view file)
     {
         for (const KernelLibrary& one : all)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // D libraries about the kernel, in the directory kernel/. Each library declares the
-// types that some stable providers show to D programs, and translates the kernel's own
-// types to these types. For each argument of a probe, it declares the kernel's type and
-// the type that D programs see. If a probe has a function, the library puts the
-// function into the probe's name: vfs:vop:vop_read:entry is called vop_read-entry.
+// types that stable providers show to D programs, and translates the kernel's types to
+// these types. If a probe has a function, the library puts the function into the
+// probe's name: vfs:vop:vop_read:entry is called vop_read-entry.
 //
-// The libraries use the kernel's type data, so the same source works for all kernel
-// versions. Parts that differ between versions are in separate files, which depend on a
-// member that only some versions have (#pragma D depends_on member TAG.NAME).
+// The libraries use the kernel's type data, so they work for all kernel versions. Parts
+// that differ are in separate files. Such a file depends on a member that only some
+// versions have (#pragma D depends_on member TAG.NAME).
 #pragma once
 
 #include <set>
@@ -21,8 +20,8 @@ struct KernelLibrary {
     std::string_view name, text;
 };
 
-// Returns the libraries that define one of the providers or declare a word that occurs
-// in the text. Each library comes after the libraries on which it depends.
+// Returns the libraries that define one of the providers, or that declare a word which
+// occurs in `text`. Each library comes after its dependencies.
 std::vector<KernelLibrary> kernel_libraries(const std::set<std::string>& providers,
                                             std::string_view text);
 

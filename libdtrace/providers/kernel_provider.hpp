@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Providers whose probes fire in the kernel module.
-//
-// A description creates the probes that it matches, from lists that the running kernel
-// provides. The sites of a probe are looked up when the probe is enabled.
+// Providers whose probes fire in the kernel module. The sites of a probe are looked up
+// when the probe is enabled.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"
@@ -13,8 +11,7 @@
 
 namespace dt {
 
-// A place where a probe fires. The members correspond to those of struct dtk_site
-// (abi/ioctl.h), but a symbol name may be given instead of the address.
+// A place where a probe fires, like struct dtk_site (abi/ioctl.h).
 struct KernelSite {
     std::uint32_t kind = 0; // enum dtk_kind
     std::uint64_t where = 0;
@@ -24,8 +21,7 @@ struct KernelSite {
 
 class KernelProvider : public Provider {
 public:
-    // Returns the sites of one of this provider's probes. The result is empty if the
-    // probe no longer exists.
+    // Returns the sites of a probe. Empty if the probe no longer exists.
     virtual std::vector<KernelSite> sites(const ProbeInfo& probe) = 0;
 
 protected:

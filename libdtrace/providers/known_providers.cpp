@@ -16,8 +16,8 @@ constexpr std::pair<std::string_view, std::string_view> definitions[] = {
 #include "known_definitions.inc"
 };
 
-// Describes probes that fire only if the program was started with a certain command
-// line option or environment variable.
+// Probes that fire only if the program was started with an option or environment
+// variable.
 struct Switch {
     std::string_view provider;
     const char* probe; // a glob of probe names

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Definitions of well-known providers whose programs do not describe their probes'
-// arguments. The directory known/ contains one file for each provider. If a program
-// passes more or fewer arguments than the definition of a probe has, the definition is
-// not used, and only the sizes of the probe's arguments are known.
+// arguments. The directory known/ has a file for each provider. A probe's definition is
+// not used if the program passes another number of arguments.
 #pragma once
 
 #include <string>
@@ -11,12 +10,11 @@
 
 namespace dt {
 
-// Returns the definition as D text, or "" if the provider is not known.
+// Returns the definition as D text, or "" for an unknown provider.
 std::string_view known_definition(std::string_view provider);
 
-// If the probe does not fire because the process was started without an option or an
-// environment variable, returns a message that says how to start the process. Otherwise
-// returns "".
+// Explains how to start the process so that the probe fires. Returns "" if the process
+// was started with the necessary option or environment variable.
 std::string missing_switch(pid_t pid, std::string_view provider,
                            std::string_view probe);
 

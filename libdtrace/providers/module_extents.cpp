@@ -25,9 +25,8 @@ struct Piece {
     std::span<const CodeStart> starts;
 };
 
-// Runs work(thread, i) for each i below n, until given_up is set. Uses n_threads
-// threads, including the calling thread, or fewer if no more can be started. If work()
-// throws an exception, share() rethrows it.
+// Runs work(thread, i) for each i below n, until given_up is set. Uses at most
+// n_threads threads, including the caller. Rethrows exceptions of work().
 template <class F>
 void share(std::size_t n, unsigned n_threads, const std::atomic<bool>& given_up,
            const F& work)
@@ -122,8 +121,8 @@ private:
         return false;
     }
 
-    // Merges the addresses of functions, labels, symbols and starts of text ranges. An
-    // address that is both a function and a label is listed as a function.
+    // Merges the addresses of functions, labels, symbols and starts of text ranges. A
+    // function may also be a label.
     void list_starts()
     {
         std::vector<CodeStart>& starts = known_.starts;
@@ -152,8 +151,8 @@ private:
                      starts.end());
     }
 
-    // Cuts the text into pieces of at least piece_bytes. A piece ends where a function
-    // starts, or at the end of a text range. The last piece of a range may be smaller.
+    // Cuts the text into pieces of at least piece_bytes, which end where a function
+    // starts. The last piece of a range may be smaller.
     void cut(const std::vector<AddressRange>& text, std::vector<Piece>& pieces)
     {
         std::span<const CodeStart> starts = known_.starts;
@@ -232,9 +231,8 @@ private:
         return found;
     }
 
-    // Finds the words that are addresses of text. First tests a block of words at once,
-    // because the compiler can vectorise this test, and most data contains no
-    // addresses.
+    // Finds the words that are addresses of text. Tests a block of words at once,
+    // because most data contains no addresses.
     void search(std::span<const std::uint64_t> words,
                 std::vector<TargetAddr>& found) const
     {

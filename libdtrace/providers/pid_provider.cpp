@@ -43,8 +43,8 @@ Provider::Outcome refuse(Tag tag, const ProbeSpec& spec, std::string text)
     return outcome;
 }
 
-// Returns 123 for "pid123". Returns nullopt if the name does not begin with "pid" or is
-// a glob. Returns 0 if no valid number follows "pid".
+// Returns 123 for "pid123". Returns 0 if no valid number follows "pid". Returns nullopt
+// for other names and for globs.
 std::optional<std::uint64_t> pid_of(const std::string& provider)
 {
     if (provider.rfind("pid", 0) != 0 || is_glob(provider))
@@ -65,15 +65,14 @@ std::string_view excerpt(std::string_view name, std::size_t max)
 
 } // namespace
 
-// The sites that the name part of a description selects.
+// The sites that a description selects.
 struct PidProvider::Wanted {
     bool entry = false, returns = false, every_offset = false;
     std::string glob; // for every_offset: selects the offsets
     std::optional<std::uint64_t> offset;
     pid_t pid = 0;
     std::string provider; // with the pid, for example "pid123"
-    // The description's function is a glob, so a matching function that does not have
-    // the site is not an error.
+    // the function is a glob, so a function without the site is not an error
     bool many = false;
 
     bool nothing() const { return !entry && !returns && !every_offset && !offset; }
@@ -113,14 +112,12 @@ ProviderAttributes PidProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-// Returns the results of earlier matching in a process, without those for modules that
-// have been unloaded.
+// Returns the earlier results for a process. Removes unloaded modules from them.
 PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
 {
     Searched& known = searched_[symbols.pid()];
     if (known.symbols != &symbols) {
-        // The pid now belongs to another process, or the process was released and
-        // its symbols were read again.
+        // the pid was reused, or the symbols were read again
         if (known.symbols != nullptr)
             probes_.forget(symbols.pid());
         known = {&symbols, {}};
@@ -149,8 +146,7 @@ std::uint32_t PidProvider::add(const Wanted& wanted, const FunctionAt& at,
     return id;
 }
 
-// Returns whether the table has functions that have no symbol. Such functions are known
-// only from their unwind entries.
+// Returns whether some functions are known only from their unwind entries.
 static bool has_nameless(const FunctionTable& table)
 {
     return std::ranges::any_of(table.all(), [&table](const Function& function) {
@@ -179,9 +175,9 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
         site.no_stack = check.may_lack_stack(offset);
         return site;
     };
-    // A Go function starts again at its beginning after it has grown its stack. A probe
-    // on its first instruction would then fire twice, so the entry probe is placed
-    // after the check of the stack.
+    // The entry probe of a Go function is placed after the stack check. The function
+    // may run its first instruction twice, because it starts again after it has grown
+    // its stack.
     if (wanted.entry)
         ids.push_back(add(wanted, at, "entry",
                           {mark({at.addr + check.n_bytes, ProbeSiteKind::Entry,
@@ -244,13 +240,12 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                                   "; the nearest instructions start at" + near,
                               ""};
         }
-        // "0A", "00a" and "a" are the same offset, so they all refer to one probe.
+        // "0A", "00a" and "a" are the same offset, so they share one probe.
         ids.push_back(
             add(wanted, at, hex(offset),
                 {mark({at.addr + offset, ProbeSiteKind::Offset, offset}, offset)}));
     }
-    // If there may be data between the instructions, only offsets that are named
-    // explicitly are safe.
+    // There may be data between the instructions, unless the sites are exact.
     if (wanted.every_offset && sites->exact()) {
         for (std::uint32_t offset : sites->instructions)
             if (std::string name = hex(offset); glob_match(wanted.glob, name))
@@ -332,8 +327,8 @@ void PidProvider::begin_planting(const Wanted& wanted,
             n_threads = 1;
         before = at.module;
     }
-    // Offset probes are counted as one for each function. Their real number is not
-    // known yet, and may be much larger.
+    // Offset probes are counted as one for each function. Their number is not known
+    // yet.
     std::size_t n_each = (wanted.entry ? 1 : 0) + (wanted.returns ? 1 : 0);
     plants(functions.size() * std::max<std::size_t>(n_each, 1), n_threads);
 }
@@ -348,10 +343,8 @@ Provider::Outcome PidProvider::provide_new(const ProbeSpec& spec)
     return provide_over(spec, Over::not_searched);
 }
 
-// Returns the provider pid4711 for a pattern such as p*d4711, which may match other
-// providers of that process as well. Returns nullopt for any other pattern. A pattern
-// that does not begin with p, such as *4711, matches only static probes. If it also
-// matched the pid provider, it would create a probe for every instruction.
+// Returns pid4711 for a pattern such as p*d4711, otherwise nullopt. A pattern that does
+// not begin with p, such as *4711, must not create a probe for every instruction.
 static std::optional<std::string> provider_of_glob(const std::string& pattern)
 {
     const std::size_t digits = pattern.find_last_not_of("0123456789") + 1;
@@ -368,8 +361,7 @@ Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
         ProbeSpec of_pid = spec;
         of_pid.provider = *provider;
         Outcome made = provide_over(of_pid, over);
-        // A pattern may be meant for probes of other providers only, so a failure here
-        // is not an error.
+        // not an error, because the pattern may be meant for other providers
         return made.refused ? Outcome{} : made;
     }
     auto pid_number = pid_of(spec.provider);

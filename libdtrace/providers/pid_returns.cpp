@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Finds the instructions that leave a function: returns, and jumps out of the function
-// and its split-off parts. A jump from one of these parts to another is not a return.
+// Finds the instructions that leave a function and its split-off parts: returns and
+// jumps.
 //
-// The destination of an indirect jump is known only when it is about to execute.
-// Therefore the site contains the jump's operand and the address ranges of all parts.
-// It fires if the destination is outside all of these ranges, or is the function's
-// entry (dt_leaves_function()).
+// The destination of an indirect jump is known only when the jump executes. So its site
+// has the jump's operand and the ranges of all parts. The site fires if the destination
+// is outside these ranges, or is the function's entry (dt_leaves_function()).
 #include "libdtrace/providers/pid_provider.hpp"
 
 #include "ptrace-agent/plant/statics.hpp"
@@ -14,7 +13,6 @@
 
 namespace dt {
 
-// Returns whether the site is a jump with a fixed destination.
 static bool is_direct(const ReturnSite& site)
 {
     return site.kind == ReturnSite::tail_jump || site.kind == ReturnSite::tail_branch;
@@ -33,15 +31,15 @@ struct PidProvider::Part {
 };
 
 // Returns the operands of the site at an indirect jump: the jump's operand, and the
-// start and end of each part. Returns null for a form of jump whose destination cannot
-// be computed.
+// start and end of each part. Returns null if the jump's destination cannot be
+// computed.
 const StaticArguments* PidProvider::arguments_of_jump(const FunctionAt& at,
                                                       const std::vector<Part>& parts,
                                                       TargetAddr jump, pid_t pid)
 {
     ElfImage& image = *at.module->image;
     auto text = image.bytes(at.module->link_addr(jump), max_insn_bytes);
-    // Near the end of a segment, fewer bytes can be read, so smaller sizes are tried.
+    // Near the end of a segment, fewer bytes can be read.
     for (std::size_t n = max_insn_bytes; !text && n-- > 2;)
         text = image.bytes(at.module->link_addr(jump), n);
     auto insn = text ? x86_64.decode(*text, jump) : Result<Instruction>(text.error());
@@ -68,8 +66,7 @@ const StaticArguments* PidProvider::arguments_of_jump(const FunctionAt& at,
     return &known;
 }
 
-// Returns the function and its split-off parts, which are found by name or as targets
-// of jumps in other parts.
+// Returns the function and its split-off parts.
 std::vector<PidProvider::Part> PidProvider::parts_of(const FunctionAt& at,
                                                      const FunctionSites& sites,
                                                      const ReadModule& read)
@@ -105,10 +102,9 @@ std::vector<PidProvider::Part> PidProvider::parts_of(const FunctionAt& at,
     return parts;
 }
 
-// Returns whether a `ret` follows a call to __morestack. With gcc -fsplit-stack, a
-// function whose stack is too small calls __morestack, which runs the function on a new
-// stack and then returns to this `ret`. The function has already returned at that time,
-// so this `ret` is not one of its returns.
+// Returns whether a `ret` follows a call to __morestack (gcc -fsplit-stack).
+// __morestack calls the rest of the function and then returns to this `ret`. At that
+// time, the function has already returned.
 static bool is_behind_morestack(const FunctionAt& at, TargetAddr ret)
 {
     constexpr std::uint64_t call_bytes = 5; // opcode e8, then 4 bytes of displacement

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Explains why the text of a process differs from its files, by matching jumps in the
-// text with the runtime's sites.
+// Finds the reason for each difference between a process's text and its files.
 #include "libdtrace/providers/process_patches.hpp"
 
 #include "base/hex_text.hpp"
@@ -27,10 +26,10 @@ constexpr std::byte int3{0xcc}, jmp_rel32{0xe9};
 constexpr std::byte jump_prefix{0x67}; // up to max_prefixes may precede a jump
 constexpr std::size_t jump_bytes = 5;
 constexpr std::size_t max_prefixes = 3;
-// The sites of a patch are within about this distance of its first byte.
+// The sites of a patch are within this distance of its first byte.
 constexpr std::uint64_t max_window_bytes = 64;
-// The stubs of a pair or chain lead to addresses within this distance after the start
-// of the trampoline.
+// The stubs of a pair or chain lead to addresses within this distance of the
+// trampoline's start.
 constexpr std::uint64_t max_trampoline_bytes = 2048;
 constexpr std::uint32_t owner_died = 0x40000000; // FUTEX_OWNER_DIED
 constexpr std::uint32_t owner_tid = 0x3fffffff;  // FUTEX_TID_MASK
@@ -42,8 +41,8 @@ template <class Word> Word word_at(std::span<const std::byte> bytes, std::size_t
     return word;
 }
 
-// The runtime in a process, and its sites sorted by `back`, the address in a trampoline
-// to which the runtime returns.
+// The runtime in a process, and its sites sorted by `back`. `back` is the address in a
+// trampoline to which the runtime returns.
 class Runtime {
 public:
     explicit Runtime(const ProcessMemory& memory) : memory_(memory) {}
@@ -57,15 +56,15 @@ public:
         read_config(found);
     }
 
-    // Returns the addresses of the images of the current runtime and of earlier ones.
+    // Returns the images of the current runtime and of earlier ones.
     std::vector<TargetAddr> images(const ProcessMaps& maps) const
     {
         std::vector<TargetAddr> all;
         for (const Mapping& mapping : maps.all()) {
             if (!mapping.executable || mapping.writable || !mapping.path.empty())
                 continue;
-            // Checks every page, because the kernel may have merged the image's mapping
-            // with an adjacent mapping that the agent made.
+            // Every page is checked, because the kernel may have merged adjacent
+            // mappings.
             for (TargetAddr at : memory_.own_pages(mapping))
                 if (memory_.value<std::uint64_t>(at) == DT_RT_MAGIC)
                     all.push_back(at);
@@ -115,9 +114,8 @@ private:
         read_sites(at + offsetof(dt_rt_config, sites));
     }
 
-    // Reads the sites page by page. Sites are numbered in order, so the first page
-    // without a site is the end. The pages after it have not been allocated, and
-    // reading them would allocate them.
+    // Reads the sites up to the first page without a site. Later pages must not be
+    // read, because reading them would allocate them.
     void read_sites(TargetAddr at)
     {
         constexpr std::size_t n_at_once = page_bytes / sizeof(dt_rt_site);
@@ -139,7 +137,6 @@ private:
     std::vector<dt_rt_site> sites_; // sorted by `back`
 };
 
-// Determines the reason for each difference.
 class Explain {
 public:
     Explain(const ProcessMemory& memory, const ProcessMaps& maps,
@@ -163,8 +160,8 @@ private:
                mapping->path.empty();
     }
 
-    // Returns the destination of the jump at that address, if the destination can be a
-    // trampoline or a stub.
+    // Returns the destination of the jump at that address, if it can be a trampoline or
+    // a stub.
     std::optional<TargetAddr> jump_at(TargetAddr at) const
     {
         std::array<std::byte, jump_bytes> insn{};
@@ -175,8 +172,8 @@ private:
         return is_ours(to) ? std::optional(to) : std::nullopt;
     }
 
-    // Finds the jump that covers the first differing byte. If the original instruction
-    // was also a jump, its opcode does not differ, so the jump starts before that byte.
+    // Finds the jump that covers the first differing byte. The jump may start before
+    // that byte, because its opcode may be equal to the original opcode.
     std::optional<TargetAddr> jump_over(TargetAddr at, TargetAddr from)
     {
         for (std::uint64_t back = 0; back < jump_bytes; back++) {
@@ -239,18 +236,16 @@ private:
         done_ = at + n_bytes;
     }
 
-    // Adds the patch that begins at `at`. `jump` is the address of the jump itself,
-    // which is later than `at` if prefixes precede the jump.
+    // Adds the patch that begins at `at`. `jump` is the address of the jump after its
+    // prefixes.
     void add_jump(TargetAddr at, TargetAddr jump)
     {
         TargetAddr to = *jump_at(jump);
         std::size_t n_bytes = jump_bytes, n_jumps = 1;
-        // Finds the other jumps of a pair or chain. Each overlaps the previous jump and
-        // leads through a stub into the same trampoline. The destinations are checked,
-        // because bytes of a displacement may look like a jump. If an opcode is five or
-        // more bytes after the previous opcode, it is outside the previous jump, and
-        // only prefixes of the new jump can overlap the previous jump. The search ends
-        // if there are no such prefixes.
+        // Finds the other jumps of a pair or chain. Each jump overlaps the previous one
+        // and leads through a stub into the same trampoline. The destinations are
+        // checked, because bytes of a displacement may look like a jump. If an opcode
+        // is not inside the previous jump, the jump must have prefixes there.
         for (std::size_t last = 0, i = 1;
              n_jumps < max_jumps && i <= last + jump_bytes + max_prefixes; i++) {
             if (i >= last + jump_bytes && !begins_with_prefix(jump + i - 1))
@@ -383,7 +378,6 @@ Result<ProcessPatches> find_patches(const ProcessSymbols& symbols)
     return found;
 }
 
-// Adds to `left` the part of the difference that the patch covers.
 static void add_left(const Difference& difference, const ProcessPatch& patch,
                      std::vector<LeftText>& left)
 {

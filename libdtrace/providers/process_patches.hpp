@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Finds our patches in a process by comparing its memory with its files. The dtrace
-// that wrote the patches is not needed, so it may have exited.
+// that wrote the patches may have exited.
 //
 //   /proc/PID/maps ── executable file mappings ── bytes that differ from the file
 //        └── the runtime's image ── its config ── the sites, and whether they fire
 //
-// The config is read only if the runtime's image is identical to ours, because another
-// version may have a different layout. Its content is used only if it agrees with the
-// text.
+// The config is read only if the runtime's image is identical to ours. The content of
+// the config is used only if it agrees with the text.
 #pragma once
 
 #include "base/result.hpp"
@@ -27,10 +26,8 @@ struct ProcessPatch {
         breakpoint, // int3, which dtrace or any other debugger may have written
         unknown,    // any other bytes
     } kind = unknown;
-    // A jump is live if it fires probes, otherwise inert. A breakpoint is live if a
-    // tracer is attached to the process. Without a tracer, a thread that reaches the
-    // breakpoint gets a SIGTRAP, which normally kills the process. Unknown bytes are
-    // never live.
+    // A jump is live if it fires probes. A breakpoint is live if a tracer is attached.
+    // Otherwise it normally kills the process. Unknown bytes are never live.
     bool live = false;
     TargetAddr at;
     std::uint32_t n_bytes = 0;
@@ -54,17 +51,16 @@ struct ProcessPatches {
     std::size_t n_live_jumps() const;
 };
 
-// Finds all patches in a process. The error is Code::gone or Code::permission if the
-// memory of the process cannot be read.
+// Finds all patches in a process. Returns Code::gone or Code::permission if the memory
+// of the process cannot be read.
 Result<ProcessPatches> find_patches(const ProcessSymbols& symbols);
 
-// Finds what an earlier dtrace left in a process: modified text (returned with the
-// original bytes from the file) and runtimes of our version. The caller makes sure that
-// no other tracer is attached. Returns quickly if the process never had a runtime.
+// Finds what an earlier dtrace left in a process: modified text, with its original
+// bytes, and runtimes of our version. No other tracer may be attached.
 Result<LeftBehind> left_behind(const ProcessSymbols& symbols);
 
-// Lowers the semaphores of static probes that an agent raised before it died. The jumps
-// that it wrote are harmless and are not removed.
+// Lowers the semaphores that a dead agent raised. Does not remove the agent's jumps,
+// which are harmless.
 void lower_semaphores(pid_t pid);
 
 } // namespace dt

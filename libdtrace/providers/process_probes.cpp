@@ -59,7 +59,7 @@ void ProcessProbes::add(std::uint32_t id, pid_t pid, const Module* module,
         probe.sites = std::move(sites);
         return;
     }
-    // If static functions share a name, the probe has the sites of all of them.
+    // Static functions with the same name share the probe.
     for (const ProbeSite& site : sites)
         if (!probe.has_site(site.at))
             probe.sites.push_back(site);
@@ -114,8 +114,7 @@ void ProcessProbes::forget(pid_t pid)
     inherited_.erase(pid);
 }
 
-// Most sites are in the same module as the previous site, so a module and its extents
-// are looked up only if the module differs.
+// Looks up a module only if the previous site was in another one.
 void ProcessProbes::find_extents(ProcessSymbols& symbols,
                                  std::span<const std::uint32_t> ids)
 {
@@ -125,9 +124,8 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
         if (id >= probes_.size() || probes_[id].pid != symbols.pid())
             continue;
         for (ProbeSite& site : probes_[id].sites) {
-            // A site with no_stack gets a breakpoint, which needs no extents. If the
-            // site is an entry, loop_end is still computed, because loops that lead
-            // back to an entry are reported.
+            // A breakpoint (no_stack) needs no extents. But loop_end of an entry is
+            // needed for a report.
             if (site.end != TargetAddr{} ||
                 (site.no_stack && site.kind != ProbeSiteKind::Entry))
                 continue;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The places where probes of processes fire, by probe id: the pid provider's sites in
-// functions, and the sites in notes of static probes.
-//
-// When a module is unloaded, its sites are removed. When a process exits or execs, all
-// of its sites are removed.
+// The places where probes of processes fire, by probe id. They are sites in functions
+// (pid provider) and sites of static probes. A site is removed when its module is
+// unloaded, or when its process exits or execs.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -25,9 +23,8 @@ namespace dt {
 enum class ProbeSiteKind { Entry, Return, Offset, Static };
 
 // The operands of a site. At a static probe, they are the probe's arguments. At a
-// return site with an indirect jump, they are the jump's destination and the ranges of
-// the function's parts. Such a site fires only if dt_leaves_function() returns 1 for
-// these operands.
+// return site with an indirect jump, they are passed to dt_leaves_function(), which
+// decides whether the site fires.
 struct StaticArguments {
     TargetAddr semaphore; // 0 if there is no semaphore
     std::vector<dt_operand> operands;
@@ -36,23 +33,23 @@ struct StaticArguments {
 struct ProbeSite {
     TargetAddr at;
     ProbeSiteKind kind = ProbeSiteKind::Entry;
-    // The offset from the function's start. It is negative if a split-off part precedes
-    // the function.
+    // offset from the function's start; negative in a split-off part before the
+    // function
     std::int64_t offset = 0;
-    // The range of bytes around the site that may be moved (fasttrap/extents.hpp), set
-    // by find_extents(). Both are 0 if unknown.
+    // The range of bytes around the site that may be moved (fasttrap/extents.hpp). Set
+    // by find_extents(); 0 if unknown.
     TargetAddr first, end;
-    // A block begins at a branch target and contains no other branch target. The block
-    // that begins at `end` ends at `beyond`. `further` contains the blocks after it.
+    // The block after `end` ends at `beyond`. `further` contains the blocks after it. A
+    // block is the code from one branch target to the next.
     TargetAddr beyond;
     FurtherBlocks further{};
-    // For Entry: the end of the last branch that leads back to the first instruction of
-    // the function; 0 if there is no such branch. Set with the extents.
+    // For Entry: the end of the last branch that leads back to the first instruction,
+    // or 0. Set with the extents.
     TargetAddr loop_end;
     bool restartable = false; // is in a restartable sequence; set with the extents
     bool unknown = false;     // is not known to be code; set with the extents
-    // Set for Go code that runs before a stack check or without one. A jump's
-    // trampoline writes below the stack pointer, which is not allowed there.
+    // Set for Go code before a stack check or without one. A jump's trampoline must not
+    // write below the stack pointer there.
     bool no_stack = false;
     bool planted = false;                       // set by the backend
     const StaticArguments* arguments = nullptr; // owned by the site's provider
@@ -67,7 +64,7 @@ struct ProcessProbe {
 
 class ProcessProbes {
 public:
-    // Returns null if the probe is not a probe of a process.
+    // Returns null if the probe is not in a process.
     const ProcessProbe* probe(std::uint32_t id) const;
     ProcessProbe* probe(std::uint32_t id);
     // Returns the ids of a process's probes that have sites, in ascending order.
@@ -78,28 +75,25 @@ public:
              std::vector<ProbeSite> sites);
     void reserve(std::size_t n_probes); // reserves space for ids up to n_probes
 
-    // Records that a forked child inherited the planted static probes of its parent.
-    // They fire with the parent's ids. The child gets no probes of its own for these
+    // Records that a forked child inherited its parent's planted static probes. The
+    // child fires them with the parent's ids, and gets no probes of its own at these
     // sites.
     void inherit(pid_t parent, pid_t child);
     bool is_inherited(pid_t pid, TargetAddr at) const;
 
-    // Removes the sites in modules that have been unloaded. `symbols` must be up to
-    // date.
+    // Removes the sites in unloaded modules. `symbols` must be up to date.
     void drop_gone(const ProcessSymbols& symbols);
-    // Removes all sites of a process that has a new image or has exited.
+    // Called when a process has a new image or has exited.
     void forget(pid_t pid);
 
-    // Sets the extents, and the other members that depend on them, in all sites of
-    // these probes that have no extents yet. The first call for a module sweeps its
-    // entire text, which takes about 40 ms for 10 MB. Therefore call this function
-    // only for probes that will be planted, once for all of them.
+    // Sets the extents, and the members that depend on them, in the sites of these
+    // probes. Takes about 40 ms for 10 MB of text at the first call for a module. So it
+    // must be called only for probes that will be planted, and once for all of them.
     void find_extents(ProcessSymbols& symbols, std::span<const std::uint32_t> ids);
     ExtentMaps& extents() { return extents_; }
 
 private:
-    // Indexed by probe id. If the id belongs to a probe that is not in a process, the
-    // element is unused and its pid is 0.
+    // Indexed by probe id. The pid is 0 for a probe that is not in a process.
     std::vector<ProcessProbe> probes_;
     std::map<pid_t, std::map<const Module*, std::vector<std::uint32_t>>> ids_;
     std::map<pid_t, std::set<TargetAddr>> inherited_;

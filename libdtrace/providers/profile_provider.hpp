@@ -6,9 +6,9 @@
 //                    its program counter in arg1; once per CPU if there is no target
 //
 // A description that names a probe creates it. The kernel module fires these probes if
-// the session uses it. Otherwise the agent samples targets for profile, and TimerThread
-// fires all other probes. Intervals below 200 us are refused, because firing would use
-// most of a CPU.
+// the session uses the module. Otherwise the agent fires profile, and TimerThread fires
+// all other probes. Intervals below 200 us are refused, because firing would use most
+// of a CPU.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"
@@ -24,9 +24,8 @@ struct Timer {
     bool per_cpu = false; // true for profile-N, false for tick-N
 };
 
-// Parses strings such as "97", "1ms", "5sec" or "100hz" and returns the interval in ns.
-// Returns nullopt if the string is invalid, the number is zero, or the interval exceeds
-// the range of the clock (292 years).
+// Returns the interval in ns for "97", "1ms", "5sec" or "100hz". Returns nullopt if the
+// text is invalid, the number is zero, or the interval is too long (292 years).
 std::optional<std::uint64_t> parse_interval(std::string_view text);
 
 constexpr std::uint64_t shortest_interval_ns = 200'000;
@@ -41,8 +40,8 @@ public:
     const std::map<std::uint32_t, Timer>& timers() const { return timers_; }
 
 private:
-    // Returns null if the probe was created or the name is not that of a timed probe.
-    // Otherwise returns why there is no such probe.
+    // Returns null if the probe was created, or if the name is not that of a timed
+    // probe. Otherwise returns why the probe was refused.
     const char* make(const std::string& name);
 
     Registry& registry_;

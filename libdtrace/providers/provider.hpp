@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A provider publishes probes. Some providers have a fixed list (dtrace), some create
-// probes when a description names them (profile, pid). provide() is called for each
-// description, and creates the probes that the description may match.
+// A provider publishes probes. Some providers have a fixed list (dtrace). Others create
+// probes when a description names them (profile, pid).
 #pragma once
 
 #include "base/result.hpp"
@@ -18,7 +17,7 @@
 namespace dt {
 
 struct Provided {
-    // Probes that match the description, possibly by an alias.
+    // including probes that match by an alias
     std::vector<std::uint32_t> ids;
     bool retained = false; // more probes may match the description later
 };
@@ -32,18 +31,16 @@ public:
 
     virtual std::string name() const = 0;
     virtual ProviderAttributes attributes() const = 0;
-    // Returns the attributes of one of the provider's probes.
     virtual ProviderAttributes probe_attributes(const ProbeInfo&) const
     {
         return attributes();
     }
 
-    // The result of creating probes for a description. It is empty if the description
-    // is not for this provider, or if a search of the registry finds the matching
-    // probes. If the provider refuses the description, `refused` has the reason.
+    // The result of provide(). Empty if the description is not for this provider, or if
+    // the caller finds the probes in the registry.
     struct Outcome {
-        // If true, provided.ids contains all matching probes. If false, the caller
-        // searches the registry for them.
+        // Whether provided.ids contains all matching probes. If not, the caller
+        // searches the registry.
         bool mine = false;
         Provided provided;
         std::optional<Diagnostic> refused;
@@ -51,15 +48,14 @@ public:
     virtual Outcome provide(const ProbeSpec& spec) = 0;
 };
 
-// Returns whether the name belongs to a provider of kernel probes, such as fbt or io,
-// even if this implementation or this session does not have the provider.
+// Returns whether the provider's probes are in the kernel, as those of fbt or io. The
+// session need not have the provider.
 bool is_kernel_provider(std::string_view name);
 
-// Returns the attributes of a probe, which are the weakest attributes of the non-empty
-// parts of its description.
+// Returns the weakest attributes of the non-empty parts of the probe's description.
 Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts);
-// Returns true if two probes certainly have the same attributes. This is much faster
-// than computing the attributes. If it returns false, they may still be the same.
+// Returns true if two probes certainly have the same attributes. This is faster than
+// computing them.
 bool same_attributes(const ProbeInfo& a, const ProbeInfo& b);
 
 } // namespace dt

@@ -60,10 +60,8 @@ std::size_t Registry::slot_of(Hash hash, std::string_view provider,
     }
 }
 
-// Copies a name into the registry's memory. `before` is the same part of the previous
-// probe's name. If it is equal to `text`, returns `before` and copies nothing. This
-// saves memory, because most probes differ from the previous one only in the function's
-// name.
+// Copies a name into the registry's memory. Returns `before`, the same part of the
+// previous probe's name, if it is equal. This saves memory.
 std::string_view Registry::keep(std::string_view text, std::string_view before)
 {
     if (text == before)
@@ -110,9 +108,8 @@ std::uint32_t Registry::add(Provider* owner, std::string_view provider,
     return next;
 }
 
-// Frees a slot. A search ends at a free slot, so the next entry that could no longer be
-// found is moved into the freed slot. The old slot of that entry is then freed in the
-// same way.
+// Frees a slot. Moves later entries into it if necessary, because a search ends at a
+// free slot.
 void Registry::remove_slot(std::size_t slot)
 {
     const std::size_t mask = slots_.size() - 1;

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
-// All probes of a session, numbered from 1 in the order of their creation.
+// All probes of a session, numbered from 1 in the order of their creation. BEGIN, END
+// and ERROR are 1, 2 and 3.
 //
 //   Provider --creates--> ProbeInfo (Registry) --dtrace_go--> probe table of the arena
 //
-// Ids are the same here and in the arena, because probes are only appended. BEGIN, END
-// and ERROR are 1, 2 and 3.
-//
-// Programs that start and exit repeatedly (-x follow=exec) have the same functions each
-// time. When a process exits, its probes are recycled for the next process that has
-// these functions: a probe keeps its id and its ECBs, but its provider is renamed.
-// Because the ECBs stay, a probe is reused only for a process that the same
-// descriptions match. Such processes are called kin.
+// Probes are never removed, so ids are the same here and in the arena. When a process
+// exits, its probes are recycled: a later process with the same functions reuses them.
+// A recycled probe keeps its id and its ECBs. Only its provider is renamed. Recycling
+// is limited to kin, that is, processes that the same descriptions match.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -53,23 +50,21 @@ void sort_ids(std::vector<std::uint32_t>& ids);
 
 class Registry {
 public:
-    // Adds a probe and returns its id. If a probe with these four names exists, returns
-    // its id.
+    // Returns the id of the existing probe if there is one with these four names.
     std::uint32_t add(Provider* owner, std::string_view provider,
                       std::string_view module, std::string_view function,
                       std::string_view name);
-    // Sets the group of processes (kin) whose recycled probes add() reuses from now on.
-    // If `kin` is empty, add() reuses no probes.
+    // Makes add() reuse the recycled probes of this kin, or no probes if `kin` is
+    // empty.
     void begin_kin(std::string kin) { kin_ = std::move(kin); }
-    // Makes probes available for reuse. Before the call, no process can still fire them,
-    // and all of their records have been consumed. When add() later needs a probe
-    // of the same kin with the same module, function and name, it renames one of these
-    // probes instead of creating a new one.
+    // Makes probes available for reuse. No process may still fire them, and their
+    // records must have been consumed. add() reuses a probe for the same kin, module,
+    // function and name.
     void recycle(const std::string& kin, std::span<const std::uint32_t> ids);
-    // Returns the probes that were reused under a new name since the last call. The
-    // caller must set the new names in the arena and in the consumer.
+    // Returns the probes that were renamed since the last call. The caller must set the
+    // new names in the arena and in the consumer.
     std::vector<std::uint32_t> take_renamed();
-    // Reserves memory for this many more probes, which makes adding them faster.
+    // Reserves memory for this many more probes.
     void expect(std::size_t n_more);
     std::uint32_t find(std::string_view provider, std::string_view module,
                        std::string_view function, std::string_view name) const;
@@ -79,7 +74,7 @@ public:
     bool has(std::uint32_t id) const { return id != 0 && id <= probes_.size(); }
 
     // Returns the probes whose four names match the globs. An empty glob matches every
-    // name, but if all four are empty, only probes that have a function match.
+    // name. If all four are empty, only probes with a function match.
     std::vector<std::uint32_t> match(const std::string& provider,
                                      const std::string& module,
                                      const std::string& function,
@@ -89,7 +84,7 @@ private:
     using Hash = std::uint32_t;
     static Hash hash(std::string_view provider, std::string_view module,
                      std::string_view function, std::string_view name);
-    // Returns the slot with these names, or the free slot where they would be stored.
+    // Returns the slot with these names, or the free slot for them.
     std::size_t slot_of(Hash hash, std::string_view provider, std::string_view module,
                         std::string_view function, std::string_view name) const;
     void index(std::size_t n_probes);
@@ -100,10 +95,8 @@ private:
 
     std::pmr::monotonic_buffer_resource names_;
     std::vector<ProbeInfo> probes_;
-    // A hash table of the names, with open addressing, at most half full. A process may
-    // have a hundred thousand functions. In a std::map, each node would cost a cache
-    // miss. A comparison of names also costs a cache miss, so names are compared only
-    // if the entire hash is equal.
+    // A hash table of the names, with open addressing, at most half full. The hash is
+    // compared first, because comparing names costs a cache miss.
     struct Slot {
         std::uint32_t id = 0; // 0 if the slot is free
         Hash hash = 0;
@@ -111,8 +104,8 @@ private:
     std::vector<Slot> slots_;
 
     std::string kin_; // set by begin_kin()
-    // Recycled probes that wait for a process, by kin and by the hash of their names
-    // without the provider name.
+    // Recycled probes that wait for a process, by kin and by a hash of their names
+    // without the provider.
     std::map<std::string, std::unordered_multimap<Hash, std::uint32_t>> waiting_;
     std::vector<std::uint32_t> renamed_;
     std::string_view last_provider_;

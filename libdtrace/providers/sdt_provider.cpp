@@ -28,7 +28,7 @@ static bool is_made_of_others(std::string_view subsystem)
     return std::find(others.begin(), others.end(), subsystem) != others.end();
 }
 
-// Reads the list of the kernel's events, with lines such as "sched:sched_switch".
+// Reads the list of the kernel's events. A line is "sched:sched_switch".
 void SdtProvider::load()
 {
     if (loaded_)

@@ -17,8 +17,8 @@ public:
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
     void forget(); // makes the provider read the list again
-    // Returns the reason why there are no tracepoints, starting with "; ". Returns ""
-    // if the list of tracepoints can be read.
+    // Returns why there are no tracepoints, starting with "; ", or "" if the list can
+    // be read.
     std::string hint();
 
 private:

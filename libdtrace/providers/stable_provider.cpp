@@ -63,8 +63,7 @@ const StablePlaces::Place& StablePlaces::place_of(std::string_view function)
         symbols_.each([&](const KernelSymbols::Symbol& symbol) {
             if (!symbol.is_function)
                 return;
-            // A part that the compiler split off (foo.cold, foo.part.0) is not an entry
-            // of the function and may take different arguments, so it is ignored.
+            // Ignores parts such as foo.cold, which may take different arguments.
             auto wanted = places_.find(KernelSymbols::function_of(symbol.name));
             if (wanted == places_.end())
                 return;
@@ -94,9 +93,8 @@ Provider::Outcome StableProvider::provide(const ProbeSpec& spec)
         if (row.provider != name_)
             continue;
         Names names = names_of(row);
-        // The function and the name are compared first, because module_of() and sites()
-        // may have to read all symbols of the kernel. Most descriptions, such as BEGIN
-        // and tick-1s, match no probe of the table.
+        // module_of() and sites() may have to read all symbols of the kernel, so they
+        // are called last.
         if (!part_means(spec.function, names.function) ||
             !part_means(spec.name, names.name))
             continue;
@@ -108,8 +106,8 @@ Provider::Outcome StableProvider::provide(const ProbeSpec& spec)
     return {}; // the caller searches the registry for the new probes
 }
 
-// Returns the module of the first tracepoint or function of a probe. All tracepoints of
-// the table are in vmlinux.
+// Returns the module of a probe's first tracepoint or function. All tracepoints of the
+// table are in vmlinux.
 std::string_view StableProvider::module_of(std::string_view probe)
 {
     for (const Row& row : rows) {

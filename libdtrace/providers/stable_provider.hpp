@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Kernel providers whose probes have the same meaning on every kernel version: proc,
-// sched, io and all other providers in abi/stable.h. The rows there say at which
-// tracepoints and functions each probe fires.
+// Kernel providers whose probes have the same meaning on every kernel version, such as
+// proc, sched and io. The rows of abi/stable.h say where each probe fires.
 //
-// A probe exists if the running kernel has at least one of its tracepoints or
-// functions. A function is found under its own name and under the names that the
-// compiler gives to a copy of it (NAME.isra.0). The module of a probe is that of its
-// first tracepoint or function, unless the table names a module.
+// A probe exists if the running kernel has one of its tracepoints or functions. The
+// compiler may have renamed a function to NAME.isra.0.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -19,14 +16,12 @@
 
 namespace dt {
 
-// The addresses of the functions that abi/stable.h names. All of them are looked up at
-// the first request.
+// The addresses of the functions that abi/stable.h names.
 class StablePlaces {
 public:
     explicit StablePlaces(KernelSymbols& symbols) : symbols_(symbols) {}
     const std::vector<std::uint64_t>& of(std::string_view function);
-    // Returns the module that contains the function. Returns an empty string if there
-    // is no such function.
+    // Returns the function's module, or "" if there is no such function.
     const std::string& module_of(std::string_view function);
 
 private:
@@ -61,11 +56,10 @@ private:
     std::string_view name_;
 };
 
-// Returns the number of rows in abi/stable.h. The kernel module compares this number
-// with its own, to check that both have the same table.
+// Returns the number of rows in abi/stable.h. The kernel module checks that it has the
+// same number.
 std::size_t n_stable_rows();
 
-// Returns one provider for each provider name in abi/stable.h.
 std::vector<std::unique_ptr<StableProvider>> stable_providers(Registry& registry,
                                                               StablePlaces& places);
 

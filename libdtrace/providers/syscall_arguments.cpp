@@ -33,8 +33,7 @@ std::vector<ArgumentTypes::Written> arguments_in_format(std::string_view format)
     return arguments;
 }
 
-// Returns the call's name in the kernel's source, which may differ from its name in the
-// table of system calls.
+// Returns the call's name in the kernel's source.
 static std::string_view name_in_source(std::string_view call)
 {
     using Pair = std::pair<std::string_view, std::string_view>;
@@ -56,7 +55,7 @@ Result<std::vector<ArgumentTypes::Written>> syscall_arguments(std::string_view c
         return arguments_in_format(*format);
     if (format.error().code != Code::not_found)
         return format.error();
-    // Distinguishes a system call without a description from a missing tracefs.
+    // A missing tracefs is another error.
     if (auto events = read_tracefs("available_events"); !events)
         return events.error();
     return Error{Code::unsupported,

@@ -4,9 +4,7 @@
 //
 //   <tab>field:const struct iovec * vec;<tab>offset:24;<tab>size:8;<tab>signed:0;
 //
-// Before these fields, the description lists the fields that all events have, and a
-// field with the system call's number. Newer kernels also list fields for the strings
-// to which arguments point. All of these other fields are skipped.
+// Fields that are not arguments are skipped.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,9 +19,8 @@ namespace dt {
 std::vector<ArgumentTypes::Written> arguments_in_format(std::string_view format);
 
 // Reads the arguments of a system call. `call` is the function name of its probes.
-// Errors: unsupported if the kernel has no description of this system call, most likely
-// because it does not have the system call; not_found if tracefs is not mounted;
-// permission if tracefs is unreadable.
+// Errors: unsupported if the kernel does not describe this call; not_found if tracefs
+// is not mounted; permission if tracefs is unreadable.
 Result<std::vector<ArgumentTypes::Written>> syscall_arguments(std::string_view call);
 
 } // namespace dt

@@ -14,9 +14,8 @@ public:
     ProviderAttributes attributes() const override;
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
-    // Returns the types of a probe's arguments. The caller must set written_in in the
-    // result. Errors: not_found if tracefs is not mounted, permission if tracefs is
-    // unreadable.
+    // Returns the types of a probe's arguments. The caller must set written_in. Errors:
+    // not_found if tracefs is not mounted, permission if tracefs is unreadable.
     Result<ArgumentTypes> argument_types(const ProbeInfo& probe) const;
 
 private:

@@ -21,8 +21,7 @@ class Differences {
 public:
     explicit Differences(const ProcessMemory& memory) : memory_(memory) {}
 
-    // Compares a mapping with its file and adds the differences. Returns false if the
-    // file cannot be read.
+    // Returns false if the file cannot be read.
     bool add(const Mapping& mapping, const Fd& file)
     {
         std::array<std::byte, page_bytes> now{}, then{};
@@ -52,9 +51,9 @@ private:
             at - all_.back().end() >= patch_bytes)
             all_.push_back({at, {}, {}});
         Difference& last = all_.back();
-        // The bytes between `last` and this byte do not differ from the file, but
-        // extending `last` to this byte needs them too. If some of them are on the
-        // previous page, they are no longer in `now`, so a new difference begins here.
+        // Extends `last` to this byte, including the equal bytes before it. If these
+        // bytes are partly on the previous page, `now` does not contain them, so a new
+        // difference begins here.
         std::size_t n_between = at - last.end();
         if (n_between > i) {
             all_.push_back({at, {now[i]}, {then[i]}});

@@ -19,7 +19,7 @@ namespace dt {
 class ProcessMemory {
 public:
     explicit ProcessMemory(pid_t pid);
-    // Returns whether the memory could be opened. If it could not, errno says why.
+    // Returns whether the memory could be opened. Otherwise errno says why.
     bool opened() const { return static_cast<bool>(mem_); }
     bool read(TargetAddr from, std::span<std::byte> into) const;
     template <class T> std::optional<T> value(TargetAddr from) const
@@ -29,26 +29,25 @@ public:
             return std::nullopt;
         return into;
     }
-    // Returns the pages of a private mapping that were written to, i.e. the pages in
-    // memory or in swap that are not pages of the file. Returns all pages if the kernel
-    // does not show which ones were written to. The caller needs to read only these
-    // pages, so the other pages are not loaded from the file.
+    // Returns the pages of a private mapping that were written to. Returns all pages if
+    // the kernel does not show that. Other pages need not be read, which would load
+    // them from the file.
     std::vector<TargetAddr> own_pages(const Mapping& mapping) const;
 
 private:
     Fd mem_, pages_;
 };
 
-// A run of bytes whose first and last byte differ from the file. It does not contain
-// five consecutive bytes that are equal to the file.
+// A run of bytes that begins and ends with a difference, and contains no five
+// consecutive equal bytes.
 struct Difference {
     TargetAddr at;
     std::vector<std::byte> now, file; // both have the same length
     TargetAddr end() const { return at + now.size(); }
 };
 
-// Returns the differences in all executable file mappings, in ascending order. `notes`
-// receives a message about each file that could not be compared.
+// Returns the differences in all executable file mappings, in ascending order. Adds a
+// message to `notes` for each file that could not be compared.
 std::vector<Difference> text_differences(pid_t pid, const ProcessMemory& memory,
                                          const ProcessMaps& maps,
                                          std::vector<std::string>& notes);

@@ -19,8 +19,7 @@ namespace {
 
 constexpr std::size_t max_arguments = 64;
 
-// A field of a description, prepared for fast matching, because it may be long and is
-// compared with every probe.
+// A field of a description.
 class Pattern {
 public:
     explicit Pattern(const std::string& text) : text_(text), is_glob_(is_glob(text)) {}
@@ -34,8 +33,7 @@ private:
     bool is_glob_;
 };
 
-// Returns a name as D shows it, in at most max_bytes. A longer name is truncated and
-// ends with its hash, so that names with the same beginning stay distinct.
+// Truncates a name to max_bytes. A truncated name ends with its hash.
 std::string in_d(const std::string& name, std::size_t max_bytes)
 {
     constexpr std::size_t max_hash_bytes = 9; // a _ and up to 8 hexadecimal digits
@@ -60,8 +58,7 @@ std::string provider_in_d(const StaticProbe& probe, const std::string& pid)
     return in_d(probe.provider, max_name - pid.size()) + pid;
 }
 
-// Returns the address at which a variable or function of the module is loaded in the
-// process. Returns nullopt if the module has no such symbol.
+// Returns the address of a variable or function in the process, or nullopt.
 std::optional<std::uint64_t> address_of(const Module& module, const std::string& symbol)
 {
     auto at = module.image->find_variable(symbol);
@@ -73,8 +70,7 @@ std::optional<std::uint64_t> address_of(const Module& module, const std::string&
     return module.target_addr(*at).value;
 }
 
-// Converts an operand of a note to a dt_operand. If the operand cannot be read,
-// `trouble` receives the reason.
+// Converts an operand of a note. If that fails, `trouble` receives the reason.
 dt_operand in_process(const usdt::Operand& from, const Module& module,
                       std::string& trouble)
 {
@@ -208,7 +204,7 @@ const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& imag
     return nullptr;
 }
 
-// Returns the operands in the order in which the probe shows them.
+// Returns the operands in the probe's order.
 static std::vector<dt_operand> shown(std::vector<dt_operand> passed,
                                      const ProviderProbe& probe)
 {
@@ -347,7 +343,7 @@ Provider::Outcome UsdtProvider::provide(const ProbeSpec& spec)
     return outcome;
 }
 
-// Returns the provider that the user typed, without a pid or wildcards at its end.
+// Removes a pid or wildcards at the end of the provider that the user typed.
 static std::string_view provider_stem(std::string_view typed)
 {
     std::size_t last = typed.find_last_not_of("*?0123456789");
@@ -410,8 +406,7 @@ ArgumentTypes UsdtProvider::argument_types(const ProbeInfo& probe) const
 
 std::vector<std::string> UsdtProvider::take_notes()
 {
-    // A file can have thousands of probes with unreadable operands, so the number of
-    // messages is limited.
+    // A file can have thousands of probes with unreadable operands.
     constexpr std::size_t most = 100;
     if (notes_.size() > most) {
         const std::size_t n_more = notes_.size() - most;

@@ -4,15 +4,14 @@
 //   postgresql4711:postgres:exec_simple_query:query-start
 //   provider + pid   module   its function        name in the note, - for __
 //
-// A description names the provider with its pid, or only by its name. A name without a
-// pid matches in the processes of the session (-p, -c), or in all readable processes if
-// the session has none. If a probe has several sites in one function, they all fire the
-// same D probe. D limits the length of names. A longer name is shown with a hash at its
-// end. Descriptions may use the shown form or the full name in the note.
+// A provider without a pid matches in the processes of the session (-p, -c), or in all
+// readable processes if the session has none. Several sites of a probe in one function
+// fire the same D probe. D limits the length of names. A longer name is shown with a
+// hash at its end.
 //
-// A file may contain definitions of its providers (usdt/definition_notes.hpp). In that
-// case the probe has the arguments, types and stability from the definition. An invalid
-// definition is reported once and otherwise ignored.
+// A file may contain definitions of its providers (usdt/definition_notes.hpp). They
+// give the arguments, types and stability of probes. An invalid definition is reported
+// once and ignored.
 #pragma once
 
 #include "libdtrace/compile/check/provider_definition.hpp"
@@ -28,47 +27,43 @@
 
 namespace dt {
 
-// The processes that are searched for static probes.
 enum class SearchScope {
     named,        // the processes that the user named, by -p or -c
-    named_or_all, // the named processes, or all processes if the user named none
+    named_or_all, // the named processes; all processes if there are none
 };
 
 class UsdtProvider : public Provider {
 public:
-    // Returns the processes to search. An unreadable process is omitted.
+    // Returns the processes to search, without unreadable ones.
     using Candidates = std::function<std::vector<ProcessSymbols*>(SearchScope)>;
 
     UsdtProvider(Registry& registry, ProcessProbes& probes, Candidates candidates);
     std::string name() const override { return "usdt"; }
     ProviderAttributes attributes() const override;
     ProviderAttributes probe_attributes(const ProbeInfo& probe) const override;
-    // Called after the dtrace, profile and pid providers. If the description does not
-    // name a provider, only the session's processes are searched, and only if no
-    // existing probe matches.
+    // Called after the dtrace, profile and pid providers. If the description names no
+    // provider, searches only the session's processes, and only if no existing probe
+    // matches.
     Outcome provide(const ProbeSpec& spec) override;
-    // Returns whether the description names a provider that may have static probes.
-    // Probes in later processes may also match such a description (see provide_in()).
+    // Returns whether the description may match static probes of later processes
+    // (provide_in()).
     static bool may_mean(const ProbeSpec& spec);
-    // Creates and returns the matching probes in one process, given its current
-    // symbols. Includes probes that already existed. The ids are ascending.
+    // Creates the matching probes in one process, given its current symbols. Returns
+    // their ids in ascending order. Existing probes are included.
     std::vector<std::uint32_t> provide_in(const ProbeSpec& spec,
                                           const ProcessSymbols& symbols);
-    // Returns whether provide_in() would find any probe.
+    // Returns whether provide_in() would find a probe.
     bool has_any(const ProbeSpec& spec, const ProcessSymbols& symbols);
-    // Returns the end of an error message for a description that matches nothing. It
-    // suggests similar names that exist. Returns "" if there are none.
+    // Returns similar names as the end of an error message, or "".
     std::string hint(const ProbeSpec& spec);
     ArgumentTypes argument_types(const ProbeInfo& probe) const;
-    // Returns, and forgets, the messages about invalid notes and definitions, about
-    // operands that cannot be read, and about probes that do not fire in a process.
+    // Returns, and forgets, the messages about notes, definitions, operands and probes.
     std::vector<std::string> take_notes();
 
 private:
     using Definition = std::shared_ptr<const ProviderDefinition>;
     struct Read {
-        // The image that was read. If the pointer has expired, the image was deleted,
-        // and a new image at the same address must be read.
+        // Expired if another image may be at the same address.
         std::weak_ptr<ElfImage> image;
         StaticProbes probes;
         std::map<std::string, Definition>
@@ -82,9 +77,8 @@ private:
         std::function<bool(const Module&, const StaticProbe&)>; // returns false to stop
     void visit(const ProbeSpec& spec, const ProcessSymbols& symbols, const Visit& each);
     void define(const ElfImage& image, Read& read);
-    // Returns the definition of a probe that passes n_passed arguments. `by` receives
-    // the provider's definition, which owns the result. Returns null if there is no
-    // valid definition of the probe.
+    // Returns the definition of a probe that passes n_passed arguments, or null. `by`
+    // receives the provider's definition, which owns the result.
     const ProviderProbe* defined(const std::shared_ptr<ElfImage>& image,
                                  const StaticProbe& probe, std::size_t n_passed,
                                  Definition& by);
@@ -95,7 +89,7 @@ private:
     ProcessProbes& probes_;
     Candidates candidates_;
     std::map<const ElfImage*, Read> by_image_;
-    // A deque, so that the addresses of its elements stay valid.
+    // a deque, so that addresses of elements stay valid
     std::deque<StaticArguments> arguments_;
     // Indexed by id, for the probes that have a definition.
     std::map<std::uint32_t, std::pair<Definition, const ProviderProbe*>> defined_;

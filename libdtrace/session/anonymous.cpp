@@ -153,8 +153,8 @@ int save_anonymous(SessionState& state, FILE* file)
     return 0;
 }
 
-// Compiles the sources of the enabling again. `programs` contains the DOF of each
-// program from the file. Fails if the new DOF is different.
+// Compiles the saved sources. `programs` contains the saved DOF of each program. Fails
+// if the new DOF is different.
 static int recompile(SessionState& state, ProgramCompiler& compiler,
                      std::string_view programs, std::string_view sources)
 {
@@ -199,8 +199,7 @@ static int recompile(SessionState& state, ProgramCompiler& compiler,
 int restore_anonymous(SessionState& state, ProgramCompiler& compiler,
                       std::span<const std::byte> from)
 {
-    // The sizes of the parts are not checked here, because the kernel module has
-    // already checked them.
+    // The kernel module has checked the sizes.
     dtk_anonymous head{};
     std::string_view file(reinterpret_cast<const char*>(from.data()), from.size());
     std::memcpy(&head, file.data(), sizeof head);

@@ -2,11 +2,10 @@
 // The anonymous enabling. One session saves it, the kernel module enables it when the
 // module is loaded (kmod/anonymous.c), and another session claims it.
 //
-//   save    Writes the programs as DOF, the D source, and the names and the sites of
-//           the probes. A site is written with a symbol name instead of an address.
-//   claim   Takes over the arena with its records. Compiles the source again, because
-//           records can be read only with their programs. The new DOF must be the same
-//           as the saved DOF.
+//   save    Writes the programs as DOF, the D source, and the names and sites of the
+//           probes. A site has a symbol name instead of an address.
+//   claim   Takes over the arena. Compiles the source again, because records can be
+//           read only with their programs. The new DOF must be the saved DOF.
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once
@@ -20,8 +19,8 @@
 
 namespace dt {
 
-// Writes the enabled programs of the session to the file `to`. When the kernel module
-// is loaded, it reads the file that the module parameter `anonymous` names.
+// Writes the enabled programs to the file `to`. The kernel module reads this file if
+// the module parameter `anonymous` names it.
 int save_anonymous(SessionState& state, FILE* to);
 // Sets the options and compiles the programs of a claimed enabling (struct
 // dtk_anonymous). The state must already have an arena and a consumer.

@@ -27,8 +27,7 @@ void debug(const char* format, ...)
     va_start(args, format);
     std::vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    // Write each line with one call, so that the lines of different threads, and those
-    // of targets, are not mixed.
+    // One call writes the line, so that lines of different threads are not mixed.
     std::string line =
         "libdtrace DEBUG " + std::to_string(std::time(nullptr)) + ": " + text + "\n";
     std::fputs(line.c_str(), stderr);

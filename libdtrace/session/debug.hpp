@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Debug messages on stderr. They are printed only with -x debug, or if DTRACE_DEBUG is
-// set in the environment. All sessions of a process share one switch (_dtrace_debug),
-// because existing consumers set this variable directly.
+// Debug messages on stderr, with -x debug or if DTRACE_DEBUG is set. All sessions of a
+// process share one switch, _dtrace_debug, because existing consumers set it directly.
 //
 //   libdtrace DEBUG 1763792431: library io.d: compiled
 #pragma once

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Processes that have exited and that the user did not name: followed children, and
-// processes that became targets while the session was tracing. This class keeps the
-// data with which the addresses in their stacks are symbolized.
+// Exited processes that the user did not name. This class keeps the data for
+// symbolizing addresses in their stacks.
 //
 //   a child that executed no other   has its parent's modules, so the parent's symbols
 //   program                          give the names
 //   any other process                its symbols are kept until 1000 more such
 //                                    processes have exited
 //
-// A server that forks for each connection may be traced for weeks, so the number of
-// kept processes is limited. Beyond the limit, the processes that exited first are
-// forgotten, and their addresses are shown as hexadecimal numbers.
+// The number of kept processes is limited. Addresses of forgotten processes are shown
+// in hex.
 #pragma once
 
 #include "libdtrace/symbols/process_symbols.hpp"
@@ -41,7 +39,7 @@ public:
 private:
     struct Turn {
         pid_t pid;
-        std::uint64_t n; // EndedProcess::n, which differs if the pid was reused
+        std::uint64_t n; // differs if the pid was reused
     };
     EndedProcess* at(const Turn& turn);
 

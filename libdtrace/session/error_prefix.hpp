@@ -7,8 +7,8 @@
 
 namespace dt {
 
-// Returns an error without the prefix that Error::during(doing) may have added. Used if
-// the caller of this library adds the same prefix.
+// Returns an error without the prefix of Error::during(doing), because the caller of
+// this library adds the same prefix.
 inline Error without_prefix(const std::string& doing, const Error& error)
 {
     const std::string prefix = doing + ": ";

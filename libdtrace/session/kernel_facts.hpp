@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Answers the compiler's questions about the kernel: its names, and the functions,
-// tracepoints and system calls that probes belong to. The answers come from
-// /proc/kallsyms and BTF, so the kernel module is not needed for them. Only running a
-// program that reads kernel memory requires the module.
+// tracepoints and system calls of probes. The answers come from /proc/kallsyms and BTF,
+// so the kernel module is not needed.
 //
-// The arguments of the stable providers are declared in D libraries. These libraries
-// take longer to compile than most programs, so they are compiled only when a program
-// needs them. A program may use a name that such a library defines, or arguments of a
-// stable provider's probe. At first, the compiler refuses such a program. The session
-// then compiles the libraries and compiles the program again. Sessions without the
-// kernel module do not use these libraries.
+// The arguments of stable providers are declared in D libraries. Compiling the
+// libraries takes long, so it is done only for programs that need them. The compiler
+// first refuses such a program. The session then compiles the libraries and compiles
+// the program again.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -29,29 +26,27 @@ struct KernelLibrary;
 
 class KernelFacts {
 public:
-    // The source of a probe's argument types, or a string that says why the arguments
-    // are unknown.
+    // The source of a probe's argument types, or why they are unknown.
     using Probed = Environment::Probed;
     using CompileLibrary = std::function<std::variant<Program, Diagnostic>(
         std::string_view text, const std::string& name)>;
 
     explicit KernelFacts(SessionState& state) : s_(state) {}
 
-    // The following functions answer the compiler's queries (class Environment).
+    // Answers to the compiler's queries (class Environment).
     bool is_module(std::string_view scope) { return types_.is_module(scope); }
     Result<std::vector<TargetModule>> modules(std::string_view scope);
     Result<KernelSymbol> symbol(std::string_view module, std::string_view name);
     // Returns the function, tracepoint or system call of a kernel provider's probe.
     Probed probed(const ProbeInfo& probe);
-    // Returns whether a struct of the kernel has this member. A name consists of the
-    // struct and the member, for example "task_struct.comm".
+    // Returns whether the kernel has this member, for example "task_struct.comm".
     bool has_member(std::string_view name);
     bool has_symbol(std::string_view name)
     {
         return bool(s_.processes.kernel().find("", name));
     }
-    // Compiles the libraries that a refused program needs. Returns false if all of them
-    // have been tried.
+    // Compiles the libraries that a refused program needs. Returns false if none are
+    // left.
     bool load_libraries(std::string_view refused, const CompileLibrary& compile);
     bool has_tried(std::string_view library) const { return tried_.contains(library); }
 

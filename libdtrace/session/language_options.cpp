@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Options that concern the language: the version of D, and the minimum stability of the
-// names that a program uses. They are stored as text after they have been checked.
+// Options about the language: the version of D, and the minimum stability of names.
+// They are stored as text.
 #include "libdtrace/session/options.hpp"
 
 namespace dt {
@@ -29,8 +29,7 @@ Options::Refused Options::check_language(std::string_view name,
         return Refused::version_malformed;
     if (!is_defined(*asked))
         return Refused::version_undefined;
-    // Names that a lower version has hidden stay hidden, so the version cannot be
-    // raised again.
+    // The version cannot be raised, because hidden names stay hidden.
     return *asked > version() ? Refused::version_raised : Refused::none;
 }
 

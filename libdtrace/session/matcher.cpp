@@ -43,8 +43,8 @@ std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
         const std::vector<std::uint32_t>& ids = outcome.provided.ids;
         match.ids.insert(match.ids.end(), ids.begin(), ids.end());
         match.retained = match.retained || outcome.provided.retained;
-        // A pattern such as p*d4711 matches the provider pid4711, but may also match
-        // static probes, so the search continues.
+        // A pattern such as p*d4711 may also match static probes, so the search
+        // continues.
         if (provider != &s_.providers.pid || !is_glob(spec.provider))
             break;
     }
@@ -67,9 +67,8 @@ std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
     return match;
 }
 
-// If a description such as app4711::: matches nothing because this user is not allowed
-// to read process 4711, returns the end of an error message that says so. Otherwise
-// returns "".
+// Returns the end of an error message if the description names a process (app4711:::)
+// that this user may not read. Otherwise returns "".
 std::string Matcher::why_not_in_process(const ProbeSpec& spec)
 {
     std::size_t digits = spec.provider.find_last_not_of("0123456789") + 1;
@@ -86,7 +85,7 @@ std::string Matcher::why_not_in_process(const ProbeSpec& spec)
            " cannot be read: only its owner or root may read it";
 }
 
-// Returns the reason why a description of a kernel provider matches nothing.
+// Returns why a description of a kernel provider matches nothing.
 std::string Matcher::kernel_hint(const ProbeSpec& spec)
 {
     if (!s_.kernel)
@@ -113,10 +112,8 @@ std::string Matcher::hint_for(const ProbeSpec& spec)
     return "";
 }
 
-// Returns the end of a message that says how many processes were searched for static
-// probes. If the provider is not a pattern, the text only mentions processes that could
-// not be searched. Returns "" if the description cannot match static probes, or if only
-// processes named with -p or -c were searched.
+// Returns the end of a message about the processes that were searched for static
+// probes, or "".
 std::string Matcher::searched_text(const ProbeSpec& spec)
 {
     const bool is_pattern = spec.provider.find_last_of("*?[") != std::string::npos;
@@ -135,9 +132,8 @@ std::string Matcher::searched_text(const ProbeSpec& spec)
     if (n_forbidden != 0)
         hidden =
             processes_text(n_forbidden) + " that only the owner or root may search";
-    // A name that is not a pattern may simply be mistyped. In this case the message
-    // does not count the processes that were searched. It mentions only the processes
-    // that could not be searched.
+    // A name that is not a pattern may be mistyped. So only processes that could not be
+    // searched are mentioned.
     if (!is_pattern)
         return hidden.empty() || ::geteuid() == 0
                    ? ""

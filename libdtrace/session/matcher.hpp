@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Matches the probe descriptions of a program while it is compiled, and says why a
-// description matches nothing.
+// Matches the probe descriptions of a program while it is compiled.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -16,8 +15,7 @@ public:
     explicit Matcher(SessionState& state) : s_(state) {}
 
     // Returns the probes that a description matches. Providers may create them in this
-    // call. A description that matches no probe is refused, unless probes may appear
-    // later.
+    // call. Refuses a description that matches nothing, unless probes may appear later.
     std::variant<ProbeMatch, Diagnostic> match(const ProbeSpec& spec);
     // Forgets the results of the last compilation.
     void clear() { matches_.clear(); }

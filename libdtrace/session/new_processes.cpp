@@ -31,8 +31,8 @@ constexpr std::uint64_t read_every_ns = 100'000'000;
 constexpr std::uint64_t answer_ns = 50'000'000;
 constexpr int queue_bytes = 1 << 20;
 
-// The kernel's answer to a subscription has this number plus 1 in cn_msg::ack. Events
-// have 0 there, and every listener also receives the answers to other listeners.
+// The kernel answers a subscription with this number plus 1 in cn_msg::ack. In events,
+// ack is 0. Each listener also receives the answers to other listeners.
 std::uint32_t own_number()
 {
     return static_cast<std::uint32_t>(::getpid());
@@ -43,8 +43,7 @@ struct Received {
     proc_event event{};
 };
 
-// Returns the process event in a datagram, or nullopt if it does not contain one.
-// Copies the event, because it need not be aligned in the datagram.
+// Returns a copy of the event in a datagram, or nullopt. The event need not be aligned.
 std::optional<Received> event_in(const char* data, std::size_t bytes)
 {
     if (bytes < NLMSG_HDRLEN + sizeof(cn_msg) + sizeof(proc_event))
@@ -70,8 +69,7 @@ void NewProcesses::begin()
         read_proc(0, false);
 }
 
-// Subscribes to process events. Returns false if the kernel does not acknowledge the
-// subscription.
+// Subscribes to process events. Returns false if the kernel does not acknowledge that.
 bool NewProcesses::listen()
 {
     Fd fd(::socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,

@@ -26,24 +26,21 @@ namespace dt {
 
 class NewProcesses {
 public:
-    // Starts the search for processes that start, or execute another program, after
-    // this call. A second call has no effect.
+    // Starts the search. A second call has no effect.
     void begin();
-    // Returns whether due() reads /proc because the kernel reports no events.
+    // Returns whether due() reads /proc.
     bool polls() const { return began_ && !events_; }
-    // Returns a descriptor that becomes readable when the kernel reports an event, or
-    // -1 if /proc is read instead.
+    // Returns a descriptor that is readable when events are pending. Returns -1 if
+    // /proc is read instead.
     int fd() const { return events_.get(); }
 
-    // Returns the processes that should be checked now. now_ns is monotonic time.
+    // now_ns is monotonic time.
     std::vector<pid_t> due(std::uint64_t now_ns);
-    // Ends the checks of a process that has exited or needs no further checks.
     void forget(pid_t pid) { checks_.erase(pid); }
     void check_again(pid_t pid, std::uint64_t now_ns) { checks_[pid] = {now_ns, 0}; }
 
-    // Waits at most 50 ms for the kernel's answer to the subscription on a socket.
-    // Processes that execute a program meanwhile are checked. Returns whether the
-    // kernel has accepted the subscription. Called by begin(), and by tests.
+    // Waits at most 50 ms for the kernel's answer to a subscription. Returns whether
+    // the kernel has accepted the subscription. Handles events in the meantime.
     bool wait_for_answer(int fd);
 
 private:
@@ -61,8 +58,7 @@ private:
     bool began_ = false;
     Fd events_;
     std::map<pid_t, Checks> checks_;
-    // The processes that were in /proc when it was last read. Empty if the kernel reports
-    // events.
+    // The processes that were last found in /proc.
     std::map<pid_t, Program> known_;
     std::uint64_t read_at_ = 0;
 };

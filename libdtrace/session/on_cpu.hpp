@@ -7,7 +7,7 @@
 
 namespace dt {
 
-// Pins the calling thread to a CPU. The destructor restores its previous affinity.
+// The destructor restores the thread's affinity.
 class OnCpu {
 public:
     // Does nothing if cpu is DT_OPT_UNSET.
@@ -16,8 +16,7 @@ public:
     OnCpu(const OnCpu&) = delete;
     OnCpu& operator=(const OnCpu&) = delete;
 
-    // Returns whether the kernel refused to run this thread on the CPU, for example
-    // because a cpuset excludes it.
+    // Returns whether the kernel refused the CPU, for example because of a cpuset.
     bool refused() const { return refused_; }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parses the values of options. Run-time options are rows of dif/options.h, and the
+// Parses the values of options. Run-time options are rows of dif/options.h, and all
 // other options are rows of the tables below.
 #include "libdtrace/session/options.hpp"
 
@@ -96,7 +96,7 @@ std::string lower(std::string_view text)
     return low;
 }
 
-// Options whose values are words. They are stored in members of Options.
+// Options whose values are words of a list.
 struct ChoiceOption {
     std::string_view name;
     // The words, separated by "|", in the order of the enumerators.
@@ -119,8 +119,7 @@ constexpr ChoiceOption choice_options[] = {
 };
 #undef CHOICE
 
-// Returns the index of a word in a list whose words are separated by "|". Returns
-// nullopt if the list does not contain the word.
+// Returns the index of a word in a list such as "a|b|c", or nullopt.
 std::optional<int> place_of(std::string_view choices, std::string_view value)
 {
     for (int n = 0; !choices.empty(); n++) {
@@ -174,8 +173,7 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
     case Kind::SIZE:
         return parse_size(text);
     case Kind::RATE:
-        // A cleanrate of 0 means that dynamic variables are never cleaned. The longest
-        // interval has this effect.
+        // A cleanrate of 0 means that dynamic variables are never cleaned.
         if (option.number == DTRACEOPT_cleanrate && parse_count(text) == 0)
             return INT64_MAX;
         return parse_rate(text);
@@ -188,12 +186,10 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
     return std::nullopt;
 }
 
-// Options of DTrace that this implementation refuses, because it does not implement
-// them. If it ignored them instead, a program that relies on one of them would not
-// behave as intended.
+// Options of DTrace that are not implemented. They are refused, because a program may
+// rely on them.
 constexpr std::string_view unsupported = "ctypes|dtypes|tree";
 
-// Returns whether the engine supports this value for the option.
 bool within_limits(int number, std::uint64_t value)
 {
     switch (number) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Options of a session, parsed from the text of -x, #pragma D option, DTRACE_OPT_* and
+// Options of a session, from the text of -x, #pragma D option, DTRACE_OPT_* and
 // setopt(). Run-time options (dif/options.h) are kept as numbers.
 //
 // A size may end in k, m, g or t. A rate may have a unit and is stored in ns. A boolean
@@ -32,8 +32,7 @@ struct CompileFlags {
          unodefs = false;
 };
 
-// Values of options that accept one of several words. The enumerators are in the order
-// of the words in choice_options (options.cpp). The manual page explains them.
+// The enumerators are in the order of the words in choice_options (options.cpp).
 enum class EvalTimeOption { exec, preinit, postinit, main };       // -x evaltime
 enum class MechanismOption { automatic, any, jump, int3, uprobe }; // -x mechanism
 enum class FollowOption { none, fork, exec, command };             // -x follow
@@ -63,17 +62,17 @@ public:
         version_raised
     };
 
-    // Sets an option. The value is empty for -x NAME without a value. If `running` is
-    // true, tracing has begun, and only dynamic options may change.
+    // Sets an option. `value` is empty for -x NAME. If `running` is true, only dynamic
+    // options may change.
     Refused set(std::string_view name, std::string_view value, bool running);
-    // Returns the value of an option as a number, or DT_OPT_UNSET if the option is not
-    // set. Returns nullopt for unknown options and for lists, such as setenv.
+    // Returns DT_OPT_UNSET if the option is not set, and nullopt for lists and unknown
+    // options.
     std::optional<std::uint64_t> get(std::string_view name) const;
-    // Returns the most similar option name. The result is empty if no name is similar.
+    // Returns the most similar option name, or nothing.
     static std::vector<std::string> suggest(std::string_view name);
 
-    // Returns the words that an option accepts, such as "auto, jump or int3", or "" if
-    // the option's values are not words of a list.
+    // Returns a list such as "auto, jump or int3", or "" if the option has no list of
+    // words.
     static std::string choices(std::string_view name);
 
     std::uint64_t run_time(int number) const { return run_time_[number]; }
@@ -85,10 +84,10 @@ public:
     {
         return run_time_;
     }
-    // Replaces the value of an option by one that the session can provide, for example
-    // a smaller buffer size.
+    // Replaces a value with one that the session can provide, such as a smaller buffer
+    // size.
     void adjust(int number, std::uint64_t value) { run_time_[number] = value; }
-    // Returns whether the user set the option. If not, its value is the default.
+    // Returns whether the user set the option.
     bool by_user(int number) const { return by_user_[number]; }
 
     CompileFlags flags;
@@ -101,11 +100,9 @@ public:
     std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;
     std::map<std::string, std::string, std::less<>> text; // text_options, by name
 
-    // Returns the version of D that the user chose, by default the latest one. Names
-    // that later versions introduced are hidden.
+    // Returns the version of D that the user chose, by default the latest.
     Version version() const;
-    // Returns the minimum stability that a program may rely on. Returns nullopt if it
-    // is not set.
+    // Returns the minimum stability that a program may rely on, or nullopt.
     std::optional<Attributes> amin() const;
 
 private:

@@ -14,8 +14,7 @@ void ProbeRecycler::end_program(ps_prochandle& process)
     process.program_probes.reset();
     if (probes == nullptr)
         return;
-    // A child that has not executed another program uses the probe ids of its parent.
-    // For such a child, of_process() returns no ids.
+    // Empty for a child that uses its parent's probe ids.
     for (std::uint32_t id : s_.probes.of_process(process.pid))
         if (s_.registry.at(id).owner == &s_.providers.pid)
             probes->ids.push_back(id);
@@ -29,9 +28,8 @@ void ProbeRecycler::recycle()
            retired_.front().since_ns < s_.consumer->consumed_until()) {
         ProgramProbes& probes = *retired_.front().probes;
         sort_ids(probes.ids);
-        // The process may now execute a program that has some of the same functions as
-        // the program that ended. The probes of these functions have sites again. They
-        // are still in use, so they are not recycled.
+        // The process may now execute a program with some of the same functions. The
+        // probes of these functions have sites again and are not recycled.
         const std::string provider = "pid" + std::to_string(probes.pid);
         std::erase_if(probes.ids, [&](std::uint32_t id) {
             const ProcessProbe* probe = s_.probes.probe(id);

@@ -20,13 +20,13 @@ class ProbeRecycler {
 public:
     explicit ProbeRecycler(SessionState& state) : s_(state) {}
 
-    // Ends the use of probes by a process that exits or executes another program. If no
-    // other process can fire these probes, they are retired.
+    // Called when a process exits or executes another program. Retires probes that no
+    // other process can fire.
     void end_program(ps_prochandle& process);
     // Gives the registry the retired probes whose records have been read.
     void recycle();
-    // Renames, in the arena, the probes that the registry has reused for another
-    // process. Returns 0, or -1 after SessionState::fail().
+    // Renames the reused probes in the arena. Returns 0, or -1 after
+    // SessionState::fail().
     int rename(Backend& backend);
 
 private:

@@ -26,21 +26,19 @@ enum class TargetKind {
     created, // dtrace_proc_create() created it
     named,   // dtrace_proc_grab() attached to it
     matched, // a description matched probes in it
-    // The process started, or executed another program, while the session was tracing
-    // with descriptions that apply to all processes.
+    // it started, or executed another program, while the session was tracing
     started_later,
     followed, // a child of another target
 };
 
 enum class HoldState { held, exited, lost, released };
 
-// The probes of one program that a process executed. They are shared by all processes
-// that can fire them: that process, and children that have not executed another program
-// since they were forked.
+// The probes of one program. A process shares them with forked children that have not
+// executed another program.
 struct ProgramProbes {
     pid_t pid = 0;
     std::string kin; // argument of Registry::begin_kin()
-    // The ids of the probes. Empty until the process exits or executes another program.
+    // Empty until the process exits or executes another program.
     std::vector<std::uint32_t> ids;
 };
 
@@ -50,12 +48,10 @@ struct ps_prochandle {
     ps_prochandle(pid_t target, dt::TargetKind why) : pid(target), kind(why) {}
 
     bool is_held() const { return state_ == dt::HoldState::held; }
-    // Changes the state from `held` to another one. Returns false, and changes nothing,
-    // if the process was not held. If `to` is `exited`, wait_status is the status from
-    // waitpid(2).
+    // Changes the state from `held` to another one. Returns false if the process was
+    // not held. wait_status is the status from waitpid(2) if `to` is `exited`.
     bool leave(dt::HoldState to, int wait_status = 0);
-    // Returns the wait status if the process has exited, -1 if it was lost, and
-    // otherwise 0.
+    // Returns the wait status of an exited process, -1 if it was lost, and otherwise 0.
     int status() const { return status_; }
 
     // Returns whether the user named this process.
@@ -74,20 +70,18 @@ struct ps_prochandle {
     bool execed = false;  // it has executed another program while it was traced
     bool watched = false; // the agent reports changes of its libraries
     // Used if the agent does not watch the process. search_ns is the monotonic time of
-    // the next search for new libraries, or 0 if none is planned yet. pause_ns is the
-    // time from that search to the following one.
+    // the next search for libraries, or 0. pause_ns is the pause after that search.
     std::uint64_t search_ns = 0, pause_ns = 0;
     bool breakpoints_only = false; // set by ProcessBackend::choose_mechanism()
     bool has_breakpoints = false;  // some of its probes fire through breakpoints
     std::string unmatched;         // the executed program, if no probe matches in it
     std::uint64_t executed_ns = 0; // monotonic time at which it executed `unmatched`
     std::unique_ptr<dt::ProcessSymbols> symbols; // may be null for a followed child
-    // The probes that SiteReports::report_sites() and SiteReports::report_loops() have
-    // already reported.
+    // The probes that SiteReports has already reported.
     std::set<std::uint32_t> reported_probes, reported_loops;
     std::shared_ptr<dt::ProgramProbes> program_probes; // null if not recycled
     std::vector<std::uint32_t> unplanted; // probes that may still have unplanted sites
-    // Uprobes that were requested for its current program: probe, file, offset.
+    // Uprobes that were requested for its program: probe, file, offset.
     std::set<std::tuple<std::uint32_t, dt::FileId, std::uint64_t>> uprobes;
 
 private:

@@ -8,8 +8,7 @@ namespace dt {
 
 namespace {
 
-// While this object exists, Registry::add() reuses probes that earlier processes of the
-// same group no longer need, instead of creating new ones (Registry::begin_kin()).
+// Makes Registry::add() reuse probes of the same kin while this object exists.
 class KinOfNewProbes {
 public:
     KinOfNewProbes(Registry& registry, std::string kin) : registry_(registry)
@@ -33,8 +32,7 @@ ProcessMatcher::ProcessMatcher(SessionState& state, Backend& backend,
 {
 }
 
-// Probes are recycled only for programs that were executed under follow=exec. A program
-// that is named on the command line keeps its probes.
+// A program from the command line keeps its probes.
 bool ProcessMatcher::recycles() const
 {
     return backend_.can_rename_probes() && s_.options.follow == FollowOption::exec &&

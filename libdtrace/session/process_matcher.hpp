@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Matches the enabled descriptions against the current modules of one process. This is
-// done when a process becomes a target while the session traces, has loaded a library,
-// or has executed a program.
+// Matches the enabled descriptions against the current modules of one process: when the
+// process becomes a target, loads a library or executes a program.
 //
 //   descriptions ──▶ pid and usdt providers ──▶ new probes ──▶ Backend: arena, ECBs
 //
-// dtrace_prog::matched contains the probes that a description matched when it was
-// compiled. Probes that the description matches later are added to the arena
-// immediately. Targets::plant() plants their sites afterwards.
+// Targets::plant() plants the sites afterwards.
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"
@@ -21,8 +18,7 @@
 
 namespace dt {
 
-// Makes one pass over the descriptions. The symbols of the process must have been
-// refreshed before.
+// The symbols of the process must be up to date.
 class ProcessMatcher {
 public:
     ProcessMatcher(SessionState& state, Backend& backend, ProbeRecycler& recycler,
@@ -41,10 +37,10 @@ private:
     Backend& backend_;
     ProbeRecycler& recycler_;
     ps_prochandle& process_;
-    // The name of the process's pid provider (SessionState::pid_provider_of()).
+    // name of the process's pid provider
     const std::string provider_;
-    // The results of matching. If several clauses contain the same description, it is
-    // matched only once. The key consists of the four parts of the description.
+    // The matches of each description, so that equal descriptions are matched once. The
+    // key is the four parts of the description.
     using Names = std::tuple<std::string, std::string, std::string, std::string>;
     std::map<Names, std::vector<std::uint32_t>> matched_;
 };

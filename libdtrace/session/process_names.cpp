@@ -69,8 +69,8 @@ ProcessNames::modules_of(std::string_view scope)
     return modules;
 }
 
-// Returns whether the symbol is a clone that GCC made of a function. The clone's
-// parameters may differ from those in the debug data.
+// Returns whether the symbol is GCC's clone of a function. Parameters of a clone may
+// differ from the debug data.
 static bool is_changed_clone(std::string_view name)
 {
     for (std::string_view mark : {".isra.", ".constprop.", ".part."})

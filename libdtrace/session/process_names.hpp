@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Answers the compiler's questions about the traced processes: the meaning of names
-// with a backquote, and the functions that contain probes.
+// Answers the compiler's questions about the traced processes: names with a backquote,
+// and the functions that contain probes.
 #pragma once
 
 #include "libdtrace/session/kernel_facts.hpp"
@@ -26,17 +26,15 @@ public:
         std::string_view module;
         std::string why_not; // the reason why there is no process
     };
-    // Returns the process and the module that a scope denotes. A scope is the text
-    // before the last backquote of a name, for example "pid42`libc.so.6", "a.out",
-    // "pid42" or "".
+    // A scope is the text before the last backquote of a name, for example
+    // "pid42`libc.so.6", "a.out", "pid42" or "".
     Scope in_scope(std::string_view scope);
-    // Returns the address of a function or variable, or nothing if it is not known.
+    // Returns nullopt if the symbol is not known.
     std::optional<std::uint64_t> symbol_address(std::string_view scope,
                                                 std::string_view symbol);
-    // Returns the modules of a scope, or a message that says why there are none.
+    // Returns the modules of a scope, or why there are none.
     std::variant<std::vector<TargetModule>, std::string>
     modules_of(std::string_view scope);
-    // Returns the function that contains a probe, in a process or in the kernel.
     KernelFacts::Probed probed_function(std::uint32_t id);
 
 private:

@@ -14,14 +14,13 @@
 
 namespace dt {
 
-// The maximum number of agents at a time, each of which serves one domain.
+// The maximum number of domains. Each has an agent.
 constexpr std::size_t max_domains = 64;
-// The maximum number of domains for the processes of one owner. Processes above this
-// limit share one more domain, so that a user cannot use up all domains with sandboxes
-// and namespaces.
+// The maximum number of domains of one owner. Further processes share one more domain,
+// so that a user cannot use up all domains.
 constexpr std::size_t max_domains_of_owner = 16;
 
-// Returns the key of the domain that an owner's processes above the limit share.
+// The key of the domain for the processes above the owner's limit.
 static TrustDomain overflow_domain(std::uint64_t owner)
 {
     TrustDomain key;
@@ -30,7 +29,7 @@ static TrustDomain overflow_domain(std::uint64_t owner)
     return key;
 }
 
-// Ends all agents. They release their targets at the same time.
+// The agents release their targets at the same time.
 Processes::~Processes()
 {
     for (const auto& domain : domains_)
@@ -101,9 +100,8 @@ bool Processes::needs_new_domain(pid_t pid) const
                        [](const auto& domain) { return domain->key.has_value(); });
 }
 
-// Returns the domain for a process with this key. Starts an agent if the process
-// needs a new domain. If the process has exited and thus has no key, returns any
-// domain, because every agent can report the exit.
+// Returns the domain for a process with this key. Starts an agent for a new domain. A
+// process without a key has exited, and any agent can report the exit.
 Result<std::size_t> Processes::domain_for(const std::optional<TrustDomain>& wanted)
 {
     if (auto agent = ensure_agent(); !agent)
@@ -200,7 +198,7 @@ Result<ps_prochandle*> Processes::create(const std::vector<std::string>& argv,
                                          const std::vector<EnvChange>& env,
                                          EvalTime evaltime)
 {
-    // The agent is dtrace's child, and starts the command as dtrace's user.
+    // The agent is dtrace's child, so the command runs as dtrace's user.
     const auto key = key_of(::getpid());
     const auto domain = domain_for(key);
     if (!domain)
@@ -237,8 +235,8 @@ Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
     auto adopted = adopt(pid, kind, *domain);
     if (!adopted)
         return adopted;
-    // If an earlier tracer left patches in the text, the agent restores the text now,
-    // because sites cannot be planned in patched text.
+    // Sites cannot be planned in text that an earlier tracer patched, so the agent
+    // restores the text.
     auto left = left_behind(*(*adopted)->symbols);
     if (left && !left->empty()) {
         if (auto put = agent(*domain)->put_back(pid, *left); !put)
@@ -314,7 +312,7 @@ ReadableProcesses Processes::all_readable()
 void Processes::release(ps_prochandle* process)
 {
     debug("process %d: released", process->pid);
-    // An error is ignored, because detaching fails if the target has died.
+    // Detaching fails if the target has died.
     if (AgentClient* agent = agent_of(*process); process->is_held() && agent != nullptr)
         (void)agent->detach(process->pid);
     process->leave(HoldState::released);
@@ -366,9 +364,7 @@ void Processes::remove_ended()
     for (auto& process : processes_) {
         if (!is_done(process))
             continue;
-        // The parent's symbols are used for a child that still had its parent's
-        // modules, or that exited before its symbols could be read. A child that has
-        // executed another program never uses them.
+        // A child that has not executed a program can use its parent's symbols.
         const ProcessSymbols* parent =
             process->is_followed() ? traced_symbols(process->parent, traced) : nullptr;
         const bool like_parent =
@@ -387,12 +383,11 @@ ps_prochandle* Processes::first()
 }
 
 // Returns the symbols of a process that is or was traced, or of its nearest ancestor
-// with the same modules. Returns null if no symbols are available. Sets `traced` to
-// true if the process is or was traced, otherwise to false.
+// with the same modules. Returns null if there are none. `traced` receives whether the
+// process is or was traced.
 ProcessSymbols* Processes::traced_symbols(pid_t pid, bool& traced)
 {
-    // Pids are reused, so the chain of ancestors could be circular. The search
-    // therefore ends after 32 steps.
+    // The chain of ancestors may be circular, because pids are reused.
     constexpr int max_ancestors = 32;
     traced = false;
     for (int i = 0; i < max_ancestors; ++i) {

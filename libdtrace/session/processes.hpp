@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The traced processes of a session. The ptrace-agent holds them, and this class
-// symbolizes addresses in them.
+// The traced processes of a session. This class also symbolizes addresses in them.
 //
-// Each trust domain (process/trust_domain.hpp) has an agent. The first agent is started
-// before the first process is known, and serves the domain of that process. A process
-// that has exited remains known, so that addresses recorded earlier can still be
-// symbolized. If the user did not name the process, only the data for symbolizing is
-// kept (ended_processes.hpp). Addresses of processes that are not traced are also
-// symbolized (untraced_symbols.hpp). Processes that are not traced can be searched for
-// static probes (searched_processes.hpp).
+// Each trust domain (process/trust_domain.hpp) has an agent. An exited process remains
+// known, so that addresses in records can still be symbolized (ended_processes.hpp).
+// Processes that are not traced can also be symbolized (untraced_symbols.hpp) and
+// searched for static probes (searched_processes.hpp).
 #pragma once
 
 #include "libdtrace/consume/symbolizer.hpp"
@@ -29,10 +25,9 @@
 
 namespace dt {
 
-// Returns the pids in /proc: the processes that this user may see.
+// Returns the pids that this user may see.
 std::vector<pid_t> pids_in_proc();
 
-// The result of a search through all processes.
 struct ReadableProcesses {
     std::vector<ProcessSymbols*> symbols;
     std::size_t n_forbidden = 0; // processes that this user may not read
@@ -47,84 +42,74 @@ public:
 
     Result<ps_prochandle*> create(const std::vector<std::string>& argv,
                                   const std::vector<EnvChange>& env, EvalTime evaltime);
-    // Grabs a process. If it is already held, returns its existing handle, and ignores
-    // the kind.
+    // Grabs a process. Returns the existing handle if the process is already held.
     Result<ps_prochandle*> grab(pid_t pid, TargetKind kind = TargetKind::named);
-    // Returns the symbols of a process. Grabs the process first if it is not a target
-    // yet (pid provider).
+    // Grabs the process if it is not a target yet.
     Result<ProcessSymbols*> symbols_of(pid_t pid);
-    // Reads the symbols of all processes, except dtrace and its agent. Probes that were
-    // found in a process stay valid if the process is grabbed later.
+    // Reads the symbols of all processes, except dtrace and its agents. Probes in a
+    // process stay valid if the process is grabbed later.
     ReadableProcesses all_readable();
-    // Reads the symbols of a process that is not a target. The caller owns them.
-    // Returns null if they cannot be read, or if the process is dtrace or its agent.
+    // Returns the symbols of a process that is not a target. Returns null if they
+    // cannot be read, or if the process is dtrace or its agent.
     std::unique_ptr<ProcessSymbols> open_symbols(pid_t pid);
     void release(ps_prochandle* process);
-    // Adds a child that an agent already holds. The child may have exited. It belongs
-    // to the parent's domain, whose memory it maps.
+    // Adds a child that an agent holds. It belongs to its parent's domain, whose memory
+    // it maps. It may have exited.
     void follow(std::size_t domain, pid_t parent, pid_t child);
     int n_followed() const; // children that are held
 
-    // Removes handles of processes that are no longer held. Only affects followed
-    // children, and processes that were found while tracing
-    // (TargetKind::started_later).
+    // Removes handles of followed children and of TargetKind::started_later, if they
+    // are no longer held.
     void remove_ended();
 
     ps_prochandle* find(pid_t pid);
     // Finds a process that the agent of this domain holds, or has held.
     ps_prochandle* find(std::size_t domain, pid_t pid);
-    ps_prochandle* first(); // the process that $target denotes; null if there is none
+    ps_prochandle* first(); // the process of $target, or null
     const std::vector<std::unique_ptr<ps_prochandle>>& all() const
     {
         return processes_;
     }
-    // The symbols of processes that are not targets.
     UntracedSymbols& untraced() { return untraced_; }
     // Starts the first agent.
     Result<Ok> ensure_agent();
-    // Returns the number of agents that were started. They are numbered from 0, like
-    // the domains.
+    // Agents and domains have the same numbers, from 0.
     std::size_t n_agents() const { return domains_.size(); }
-    // Returns the agent of a domain. Returns null if it has not been started, or if
-    // retire_unused() has ended it.
+    // Returns null if the domain's agent has not been started or was ended.
     AgentClient* agent(std::size_t domain = 0)
     {
         return domain < domains_.size() && domains_[domain]->agent
                    ? &*domains_[domain]->agent
                    : nullptr;
     }
-    // Returns all agents that have not been ended.
     std::vector<AgentClient*> agents();
     AgentClient* agent_of(const ps_prochandle& process)
     {
         return agent(process.domain);
     }
-    // Makes all processes that are grabbed from now on members of the first domain
-    // (-x trust=all).
+    // Puts all processes that are grabbed from now on into the first domain (-x
+    // trust=all).
     void set_trusts_all(bool trusts_all) { trusts_all_ = trusts_all; }
-    // Returns true if there are domains, but the process cannot join any of them.
+    // Returns whether the process cannot join any of the existing domains.
     bool needs_new_domain(pid_t pid) const;
-    // Returns whether at least one process of the domain is held.
+    // Returns whether a process of the domain is held.
     bool is_in_use(std::size_t domain) const;
     std::size_t n_domains_in_use() const;
-    // Makes the agents of unused domains available for other domains. Must not be
-    // called while tracing, because an agent keeps its arena.
+    // Makes the agents of unused domains available to other domains. Must not be called
+    // while tracing, because an agent keeps its arena.
     void forget_unused_domains();
     // Ends an agent that cannot be used. Its processes are lost.
     void end_agent(std::size_t domain);
-    // Shuts down the agents of domains that have had no held process for a second, and
-    // cleans up agents that have died. Returns the numbers of all these domains.
-    // Processes of the same users that are grabbed later belong to new domains.
+    // Ends the agents of domains that have had no held process for a second. Also
+    // cleans up agents that have died. Returns the numbers of these domains.
     std::vector<std::size_t> retire_unused(std::uint64_t now_ns);
-    // Returns, and forgets, the messages about truncated tables in the targets' files.
+    // Returns, and forgets, the messages about truncated tables in files.
     std::vector<std::string> take_cuts() { return images_.take_cuts(); }
 
-    // These functions implement Symbolizer.
     std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;
     std::string usym(std::uint64_t pid, std::uint64_t addr) override;
     std::string umod(std::uint64_t pid, std::uint64_t addr) override;
-    // Returns the kernel's symbols. They are kept here because a Symbolizer also names
-    // kernel addresses.
+    // The kernel's symbols are here because a Symbolizer also names kernel addresses.
     KernelSymbols& kernel() { return kernel_; }
     std::string kaddr(std::uint64_t addr) override;
     std::string ksym(std::uint64_t addr) override;

@@ -12,12 +12,10 @@
 
 struct dtrace_prog {
     std::shared_ptr<const dt::Program> program;
-    // For each clause, the probes that its descriptions matched when the program was
-    // compiled, in the order of the descriptions.
+    // For each clause, the probes that matched at compile time.
     std::vector<std::vector<std::uint32_t>> matched;
-    // The text and the arguments from which the program was compiled. They are saved
-    // with an anonymous enabling. When the enabling is claimed, its programs are
-    // compiled from them again.
+    // The text and arguments of the program. Anonymous tracing saves them, and compiles
+    // them again later.
     struct Source {
         std::string text, name;
         dtrace_probespec_t spec = DTRACE_PROBESPEC_NAME;
@@ -29,8 +27,7 @@ struct dtrace_prog {
 
 namespace dt {
 
-// The result of one dtrace_program_exec(). If a program is passed to it twice, each
-// firing of a probe runs the program's clauses twice.
+// The result of one dtrace_program_exec(). A program that is passed twice runs twice.
 struct Enabling {
     dtrace_prog* prog = nullptr;
     std::uint32_t first_clause = 0; // index in the arena

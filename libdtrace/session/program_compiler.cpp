@@ -41,8 +41,7 @@ std::optional<std::uint64_t> ProgramCompiler::macro_value(std::string_view name)
     return std::nullopt;
 }
 
-// Returns whether an option takes effect before a program is parsed, so that a pragma
-// in the program would set it too late.
+// Returns whether an option takes effect before a pragma in the program can set it.
 static bool is_past(std::string_view option)
 {
     static constexpr std::string_view before[] = {
@@ -129,7 +128,6 @@ Result<KernelSymbol> ProgramCompiler::kernel_symbol(std::string_view module,
     return kernel_.symbol(module, name);
 }
 
-// Returns the compiler's options for a program or a library of this session.
 CompileOptions ProgramCompiler::compile_options(uint_t cflags)
 {
     CompileOptions to;
@@ -159,8 +157,7 @@ CompileOptions ProgramCompiler::compile_options(uint_t cflags)
     return to;
 }
 
-// Returns whether the tag denotes an error that is most likely a defect of the
-// compiler.
+// Returns whether the error is most likely a defect of the compiler.
 static bool is_internal(Tag tag)
 {
     return tag == Tag::UNKNOWN || tag == Tag::ASRELO;
@@ -172,7 +169,7 @@ static std::string text_of(const Diagnostic& diagnostic, bool with_tag, bool one
         with_tag ? std::string("[") + tag_name(diagnostic.tag) + "] " : "";
     if (!diagnostic.source.empty())
         text += "\"" + diagnostic.source + "\", ";
-    // The line number is omitted for text that has only one line, as with -n.
+    // Text of one line, as with -n, needs no line number.
     if (diagnostic.at.line > 0 && !(one_line && diagnostic.source.empty()))
         text += "line " + std::to_string(diagnostic.at.line) + ": ";
     else if (diagnostic.tag == Tag::EMPTY && !one_line)
@@ -180,10 +177,9 @@ static std::string text_of(const Diagnostic& diagnostic, bool with_tag, bool one
     return text + diagnostic.text;
 }
 
-// Compiles the D libraries in the system's directory and in the -L directories, once. A
-// library that depends on a module or provider that does not exist is skipped. If
-// another error occurs, stores the error and returns -1, and the next program tries
-// again. Otherwise returns 0.
+// Compiles the D libraries in the system's directory and the -L directories, once.
+// Skips libraries that depend on missing modules or providers. Returns 0, or stores the
+// error and returns -1. The next program then tries again.
 int ProgramCompiler::load_libraries(uint_t cflags)
 {
     if (s_.options.flags.nolibs || (cflags & DTRACE_C_NOLIBS) != 0)
@@ -337,8 +333,7 @@ dtrace_prog* ProgramCompiler::compile(std::string_view text,
             diagnostic->source.empty() ? quote_source(text, diagnostic->at) : "";
         std::string why =
             text_of(*diagnostic, s_.options.flags.errtags, string_program);
-        // A function or type may be unknown because a table of its file was too large
-        // to be read completely, so the message lists such tables.
+        // A name may be unknown because a table was truncated.
         constexpr std::size_t most = 3;
         const std::vector<std::string> cuts = s_.processes.take_cuts();
         for (std::size_t i = 0; i < std::min(most, cuts.size()); i++)
@@ -350,8 +345,7 @@ dtrace_prog* ProgramCompiler::compile(std::string_view text,
     prog->source = std::move(source);
     prog->program = std::make_shared<Program>(std::get<Program>(std::move(compiled)));
     for (const CompiledClause& clause : prog->program->clauses) {
-        // A firing runs a clause once, even if several of its descriptions match the
-        // probe.
+        // A firing runs a clause once, even if several descriptions match the probe.
         std::vector<std::uint32_t> ids;
         std::unordered_set<std::uint32_t> known;
         for (const ProbeSpec& probe : clause.probes) {
@@ -385,8 +379,7 @@ ProviderAttributes ProgramCompiler::attributes_of_provider(const ProbeInfo& prob
 ProbeStability ProgramCompiler::stability(std::span<const std::uint32_t> ids)
 {
     ProbeStability weak;
-    // The previous probe. Most probes have the same attributes as the previous one, so
-    // they need no lookup.
+    // the previous probe, which usually has the same attributes
     const ProbeInfo* before = nullptr;
     for (std::uint32_t id : ids) {
         const ProbeInfo& probe = s_.registry.at(id);

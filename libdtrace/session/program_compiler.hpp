@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Compiles text into programs for a session. Runs the preprocessor, compiles D
-// libraries, sets the compiler's options, and answers the compiler's questions about
-// probes, targets and the kernel.
+// libraries, and answers the compiler's questions about probes, targets and the kernel.
 #pragma once
 
 #include "libdtrace/session/kernel_facts.hpp"
@@ -21,23 +20,20 @@ class ProgramCompiler : private Environment {
 public:
     explicit ProgramCompiler(SessionState& state) : s_(state) {}
 
-    // Compiles a program for the C API. The state owns the program. On failure, reports
-    // the error with SessionState::fail() and returns null. source_name is empty for
-    // text from the command line.
+    // Compiles a program, which the state then owns. On failure, calls
+    // SessionState::fail() and returns null. source_name is empty for text from the
+    // command line.
     dtrace_prog* compile(std::string_view text, const std::string& source_name,
                          dtrace_probespec_t spec, uint_t cflags, int argc,
                          char* const argv[], bool string_program);
     Compiler& compiler(); // created at the first call
     CompileOptions compile_options(uint_t cflags);
-    // Compiles the D libraries of stable providers that a refused program needs and
-    // that have not been tried yet. Returns false if there are none. `refused` is the
-    // text of the program.
+    // Compiles the libraries that a refused program needs. `refused` is the program's
+    // text. Returns false if none are left to try.
     bool load_kernel_libraries(std::string_view refused);
-    // Forgets the number of sites that was announced to the agent.
     void forget_announced_sites() { n_announced_sites_ = 0; }
 
-    // Returns the stability attributes of a probe. They come from the probe's provider,
-    // or from a pragma that overrides them.
+    // The attributes come from the probe's provider, or from a pragma.
     ProviderAttributes attributes_of_provider(const ProbeInfo& probe);
 
     Matcher& matcher() { return matcher_; }
@@ -61,9 +57,8 @@ private:
                                        std::string_view name) override;
 
     int load_libraries(uint_t cflags);
-    // Reports the number of a description's sites to the agent, so that the agent
-    // prepares for them. Does nothing if the number is below many_sites or is not the
-    // largest so far.
+    // Reports the number of sites to the agent, which prepares for them. Does nothing
+    // below many_sites, or if the number is not the largest so far.
     void announce_sites(std::size_t n_sites, unsigned n_threads);
 
     SessionState& s_;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// All providers of a session, with the registry of their probes.
-//
-// Descriptions are offered to the providers in the order of list(). Providers whose
-// probes fire in the kernel are in the list only while the kernel module can be used.
+// All providers of a session, and the registry of their probes. Descriptions are
+// offered in the order of list(). The list contains the kernel's providers only while
+// the kernel module can be used.
 #pragma once
 
 #include "libdtrace/providers/cpc_provider.hpp"
@@ -33,10 +32,8 @@ public:
     void set_kernel_usable(bool usable);
     // Creates all probes of the kernel's providers.
     void provide_all_of_kernel();
-    // Returns the provider of a probe that fires in the kernel. Returns null for other
-    // probes.
+    // Returns null for probes that do not fire in the kernel.
     KernelProvider* of_kernel(std::uint32_t probe) const;
-    // Returns whether a provider in the list has this name.
     bool has(std::string_view name) const;
     // Returns whether static probes that match a description may appear in any process.
     bool may_be_static(const ProbeSpec& spec) const;

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Symbols of the processes that are searched for static probes, except targets.
-//
-// A description without a pid may match probes in any process, so every process in
-// /proc is searched. The symbols are kept, and a later search only reads the mappings
-// again. If a process becomes a target, its symbols move to the target, so that probes
-// which were found in the process stay valid.
+// Symbols of the processes that are searched for static probes, except targets. If a
+// process becomes a target, its symbols move there, so that probes in the process stay
+// valid.
 #pragma once
 
 #include "libdtrace/symbols/process_symbols.hpp"
@@ -21,9 +18,8 @@ public:
     // The cache of images must outlive this object.
     explicit SearchedProcesses(ImageCache& images) : images_(images) {}
 
-    // Returns the current symbols of a process, and keeps them. Forgets the process if
-    // that fails. The error is Code::permission if this user may not search the
-    // process.
+    // Returns the current symbols of a process, and keeps them. The error is
+    // Code::permission if this user may not search the process.
     Result<ProcessSymbols*> read(pid_t pid)
     {
         auto known = by_pid_.find(pid);
@@ -39,8 +35,8 @@ public:
         return symbols.get();
     }
 
-    // Returns the current symbols of a process, and forgets the process. Returns null
-    // if the process was not searched, or if its mappings can no longer be read.
+    // Returns the current symbols of a process, and forgets them here. Returns null if
+    // the process was not searched, or can no longer be read.
     std::unique_ptr<ProcessSymbols> take(pid_t pid)
     {
         auto taken = by_pid_.extract(pid);

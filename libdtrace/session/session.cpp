@@ -106,7 +106,6 @@ int Session::go()
     return -1;
 }
 
-// Chooses a backend, creates the arena with all enabled probes, and plants their sites.
 int Session::prepare()
 {
     if (make_backend() != 0 || fit_options(s_, backend_->default_aggsize()) != 0 ||
@@ -151,7 +150,7 @@ int Session::start()
             "live for less than 0.1 s; run it with CAP_NET_ADMIN, outside any "
             "container, so that the kernel reports every new process");
     fire(probe_begin);
-    // After an exit() in BEGIN, the probes in the other arenas must not fire either.
+    // An exit() in BEGIN also stops the probes in the other arenas.
     advance(DT_ACTIVITY_WARMUP, dt_has_exited(s_.arena->base()) != 0
                                     ? DT_ACTIVITY_DRAINING
                                     : DT_ACTIVITY_ACTIVE);
@@ -175,17 +174,16 @@ void Session::make_consumer()
     apply_display();
 }
 
-// Advances the activity in each arena whose activity is `from`.
+// Changes only the arenas whose activity is `from`.
 void Session::advance(dt_activity from, dt_activity to)
 {
     for (const ArenaMemory* arena : s_.all_arenas())
         dt_activity_advance(arena->base(), from, to);
 }
 
-// Moves the records of committed speculations to the principal buffers, because they
-// belong to the output. A call to dt_clean() moves only a limited number of bytes, so it
-// is repeated. Targets can keep committing speculations, so this function gives up after
-// one second.
+// Moves the records of committed speculations to the principal buffers. dt_clean()
+// moves a limited number of bytes, so it is repeated. Gives up after one second,
+// because targets can keep committing speculations.
 void Session::clean_all()
 {
     constexpr std::uint64_t longest_ns = 1'000'000'000;
@@ -199,8 +197,7 @@ void Session::clean_all()
     }
 }
 
-// Refuses programs whose records do not fit into their buffers, because nothing would
-// be recorded.
+// Refuses programs whose records do not fit into their buffers.
 int Session::check_sizes()
 {
     auto* header = static_cast<dt_arena*>(s_.arena->base());
@@ -228,7 +225,7 @@ int Session::enable(const Enabling& enabling)
     return 0;
 }
 
-// Fires BEGIN or END. If -x cpu names a CPU, the probe fires there.
+// If -x cpu names a CPU, the probe fires there.
 void Session::fire(std::uint32_t probe)
 {
     const OnCpu on_cpu(s_.options.run_time(DTRACEOPT_cpu));
@@ -240,8 +237,7 @@ void Session::back_out()
 {
     if (backend_ && s_.arena) {
         backend_->stop_timers();
-        // A failure does not end this loop, because the sites of the other targets must
-        // still be removed.
+        // The sites of other targets must be removed even if this fails.
         if (s_.processes.agent() != nullptr)
             for (const auto& process : s_.processes.all())
                 if (process->is_held())
@@ -303,8 +299,8 @@ int Session::status()
     }
     auto* header = static_cast<dt_arena*>(s_.arena->base());
     auto* session = session_of(*s_.arena);
-    // The kernel module sets DT_ACTIVITY_KILLED. In an arena in user space, a target
-    // could write this value, so it is ignored there.
+    // The kernel module sets KILLED. In user space, a target could write it, so it is
+    // ignored.
     if (header->own == 0 &&
         __atomic_load_n(&session->activity, __ATOMIC_ACQUIRE) == DT_ACTIVITY_KILLED)
         return s_.fail(EDT_BRICKED);
@@ -366,8 +362,7 @@ void Session::tend(std::uint64_t now)
             __atomic_store_n(&session_of(*arena)->lease_until, now + lease_ns,
                              __ATOMIC_RELEASE);
         lease_renewed_at_ = now;
-        // Symbolizing the addresses in records also reads files. Since the last report,
-        // tables of these files may have been truncated because they are too large.
+        // Tables of files that were read for symbols may have been truncated.
         targets_.reports().report_cuts();
     }
     if (now - cleaned_at_ >= s_.options.run_time(DTRACEOPT_cleanrate)) {

@@ -4,16 +4,13 @@
 //
 //   compile programs ── exec (add them) ── go ── { serve targets, consume } ── stop
 //
-// go() chooses the backend, makes the arena, loads the DOF of each program into it,
-// adds the probes and their ECBs, plants the sites and fires BEGIN. If a step fails,
-// all steps before it are undone: the original bytes of the targets are restored, and
-// go() may be called again. A library that a target loads later can add probes to the
-// same arena. stop() fires END. The records that are still in the buffers are consumed
-// afterwards.
+// go() chooses the backend, makes the arena, loads the programs, adds the probes and
+// their ECBs, plants the sites and fires BEGIN. If a step fails, go() undoes the
+// earlier steps and may be called again. stop() fires END. After that, the remaining
+// records are consumed.
 //
-// Everything runs in the caller's thread, with two exceptions: the tick and profile
-// probes (TimerThread), and the computation of extents while probes are created
-// (ExtentMaps).
+// Everything runs in the caller's thread, except tick and profile probes (TimerThread)
+// and the computation of extents (ExtentMaps).
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once
@@ -42,20 +39,19 @@ public:
     Targets& targets() { return targets_; }
 
     int set_option(const char* name, const char* value);
-    // Adds a compiled program to the session. Its probes fire after go().
+    // The program's probes fire after go().
     int exec(dtrace_prog* prog);
     int go();
     int stop();
     // Returns DTRACE_STATUS_*, or -1 after SessionState::fail().
     int status();
-    // Does the periodic work while a session traces: renews the clock line and the
-    // lease, cleans dynamic variables and speculations, and makes pending reports.
+    // Does the periodic work: renews the clock line and the lease, cleans variables and
+    // speculations, and makes pending reports.
     void tend(std::uint64_t now_ns);
-    // Handles events of targets and calls tend(). Used while waiting without consuming
-    // records.
+    // Handles events of targets and calls tend(). Consumes no records.
     void serve_targets();
-    // Writes the programs that exec() has added. When the kernel module is loaded, it
-    // reads the file and enables the programs.
+    // Writes the programs that exec() has added. The kernel module reads the file when
+    // it is loaded.
     int save_anonymous(FILE* to);
 
 private:
@@ -78,7 +74,7 @@ private:
     ProgramCompiler compiler_{s_};
     std::unique_ptr<Backend> backend_; // null before go()
     Targets targets_{s_, backend_};
-    // The clock line of each arena's dt_clock. The key is the address of the arena.
+    // indexed by the address of the arena
     std::map<const void*, ClockLine> clock_lines_;
     std::uint64_t cleaned_at_ = 0, lease_renewed_at_ = 0; // monotonic ns
 };

@@ -72,8 +72,7 @@ std::vector<ProcessSymbols*> SessionState::usdt_candidates(SearchScope scope)
             all.push_back(process->symbols.get());
     if (!all.empty() || scope == SearchScope::named)
         return all;
-    // Begins to watch for new processes before the list of processes is read.
-    // Otherwise, a process that starts between these two steps would be missed.
+    // Begins to watch for new processes first, so that no process is missed.
     new_processes.begin();
     return processes.all_readable().symbols;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state that the parts of a session share: options, probes, targets, the programs
-// that Session::exec() has added and, while the session traces, the arena and its
-// consumer.
+// The state that the parts of a session share.
 //
 //   Session ──owns──▶ SessionState, ProgramCompiler, SiteReports, Targets, Backend
 //                     the last four hold a reference to the state, and change it
@@ -27,19 +25,17 @@
 
 namespace dt {
 
-// If at least this many sites will be planted, the agent prepares in advance
-// (AgentClient::expect()).
+// With at least this many sites, the agent prepares in advance (AgentClient::expect()).
 constexpr std::size_t many_sites = 10'000;
 
 // Receives the events of a session. The C API passes them to its handlers.
 class Listener : public Events {
 public:
-    // Reports a message about a process. A null `text` means that the process has
-    // exited or that the agent has lost it. A null `process` means that the message is
-    // not about a known process.
+    // Reports a message about a process. If `text` is null, the process has exited or
+    // was lost. `process` may be null.
     virtual void process(ps_prochandle* process, const char* text) = 0;
-    // Reports that names of probes have changed, so that the listener discards data
-    // that it derived from the old names.
+    // Called after probes were renamed. The listener must discard data with the old
+    // names.
     virtual void probes_renamed() = 0;
 };
 
@@ -47,7 +43,7 @@ public:
 struct DomainArena {
     std::size_t domain = 0; // index for Processes::agent()
     std::unique_ptr<ArenaMemory> memory;
-    // The arena's number in the consumer. The first arena has the number 0.
+    // The first arena has the number 0.
     std::uint32_t number() const { return number_of(domain); }
     static std::uint32_t number_of(std::size_t domain)
     {
@@ -58,12 +54,12 @@ struct DomainArena {
 struct SessionState {
     explicit SessionState(Listener& to);
 
-    // Stores an error of the C API (EDT_* or errno) with its text, and returns -1. If
-    // the text is empty, dtrace_errmsg() returns the standard text for the number.
+    // Stores an error of the C API (EDT_* or errno) and returns -1. An empty text means
+    // the standard text of the number.
     int fail(int number, std::string text = "");
     int fail(const Error& cause);
-    // Reports a condition that only a defect in this library can cause. With -x core
-    // the process ends here and leaves a core file.
+    // Reports a defect in this library. With -x core, the process ends with a core
+    // file.
     void internal_error(const std::string& text) const;
     void complain(std::string_view text) { listener.complain(text); }
     void report(ps_prochandle* process, const std::string& text)
@@ -71,24 +67,21 @@ struct SessionState {
         listener.process(process, text.c_str());
     }
 
-    // Closes the kernel module's device if it is open, then opens it. Each arena needs
-    // a new descriptor, because an open device can have only one arena.
+    // Opens the kernel module's device, or reopens it. Each arena needs a new
+    // descriptor.
     void open_kernel();
     // Returns whether the user named processes, by -p or -c.
     bool has_own_targets() const;
-    // Returns the processes that are searched for static probes. If these are all
-    // processes on the machine, starts watching for new ones.
+    // Returns the processes to search for static probes. If these are all processes,
+    // begins to watch for new ones.
     std::vector<ProcessSymbols*> usdt_candidates(SearchScope scope);
-    // Returns the name of the pid provider of a process, for example "pid123". For a
-    // followed child that has executed another program, the name contains the pid of
-    // the child's nearest ancestor that is not followed (ps_prochandle::origin).
+    // Returns the name of a process's pid provider, for example "pid123". For a
+    // followed child after an exec, the pid is ps_prochandle::origin.
     std::string pid_provider_of(const ps_prochandle& process) const;
-    // Returns whether an enabled description may match probes of libraries that this
-    // process loads later.
+    // Returns whether an enabled description may match libraries that are loaded later.
     bool awaits_libraries(const ps_prochandle& process) const;
     // Returns whether an enabled description may match static probes of any process.
     bool awaits_statics() const;
-    // Returns whether an enabled description satisfies the condition.
     template <class Condition> bool is_any_enabled(Condition condition) const
     {
         for (const Enabling& each : enabled)
@@ -98,12 +91,11 @@ struct SessionState {
                         return true;
         return false;
     }
-    // Returns the processes in which enabled descriptions have matched probes.
     std::set<pid_t> found_by_probes() const;
 
     Listener& listener;
     int error = 0;
-    std::string error_text;  // text of the last error; empty: the standard text applies
+    std::string error_text;  // text of the last error; empty: the standard text
     std::string error_quote; // source line and caret of the last compile error
     Options options;
     Processes processes;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reports sites that cannot be probed, sites that use a breakpoint, and functions whose
-// entry probe also fires when a loop jumps back to the function's first instruction. A
-// remark about sites is reported only once for each probe, even if libraries are loaded
-// and unloaded repeatedly.
+// Reports sites that cannot be probed, sites with a breakpoint, and entry probes that
+// also fire in a loop. A remark is reported once for each probe.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -15,9 +13,8 @@
 
 namespace dt {
 
-// The wording of a report about sites. `before` and `after` surround the name of a
-// site. If the list of sites is shortened, it ends with the number of omitted sites
-// and `more`.
+// `before` and `after` surround the name of a site. `more` follows the number of
+// omitted sites.
 struct SiteWords {
     std::string before, after, more;
 };
@@ -27,13 +24,11 @@ class SiteReports {
 public:
     explicit SiteReports(SessionState& state) : s_(state) {}
 
-    // Reports the first ten refused sites with their reasons, and the number of the
-    // rest.
+    // Reports the first ten refused sites, and the number of the rest.
     void report_sites(ps_prochandle& process, const std::vector<Site>& sites,
                       const std::vector<Refusal>& refused, const SiteWords& words);
-    // Reports the first few functions whose entry probe also fires when a loop jumps
-    // back to the function's first instruction, and the number of the rest. `looping`
-    // contains indexes into `sites`.
+    // Reports the first functions whose entry probe also fires when a loop jumps back
+    // to the first instruction. `looping` contains indexes into `sites`.
     void report_loops(ps_prochandle& process, const std::vector<Site>& sites,
                       const std::vector<std::uint32_t>& looping);
 

@@ -47,8 +47,7 @@ Mechanism mechanism_of(const Options& options)
     return Mechanism::automatic;
 }
 
-// Adds the semaphore and the operands of a site to the table. Returns the index of the
-// new entry.
+// Returns the index of the new entry.
 static std::uint64_t add_static(StaticTable& table, const StaticArguments& from)
 {
     table.sites.push_back({from.semaphore,
@@ -59,8 +58,8 @@ static std::uint64_t add_static(StaticTable& table, const StaticArguments& from)
     return table.sites.size() - 1;
 }
 
-// Returns the probes that an enabled description names by their id, or by their
-// function without a wildcard. The result is in ascending order.
+// Returns the probes that an enabled description names by id, or by function without a
+// wildcard, in ascending order.
 static std::vector<std::uint32_t> named_probes(const SessionState& state)
 {
     std::vector<std::uint32_t> named;
@@ -75,10 +74,8 @@ static std::vector<std::uint32_t> named_probes(const SessionState& state)
             auto n = std::count_if(specs.begin(), specs.end(), is_named);
             if (n == 0)
                 continue;
-            // A description may name an alias of the function. So if no description of
-            // the clause has a wildcard, all probes of the clause are returned.
-            // Otherwise a probe is returned only if a description contains the probe's
-            // id, or the function's name as dtrace shows it.
+            // A description may name an alias of the function. So the name is compared
+            // only if another description of the clause has a wildcard.
             bool all = n == std::ssize(specs);
             for (std::uint32_t id : each.prog->matched[k]) {
                 auto fits = [&](const ProbeSpec& spec) {

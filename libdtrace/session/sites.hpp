@@ -12,13 +12,13 @@ namespace dt {
 Mechanism mechanism_of(const Options& options);
 Site site_of(std::uint32_t probe, const ProbeSite& at);
 
-// Returns the unplanted sites of the process's enabled probes. Appends to `statics` the
-// data that sites of static probes and of indirect jumps need.
+// Returns the unplanted sites of the process's enabled probes. Appends data of static
+// probes and indirect jumps to `statics`.
 std::vector<Site> missing_sites(SessionState& state, ps_prochandle& process,
                                 StaticTable& statics);
 
-// Returns the mapped text from which the sites of a process were computed. The agent
-// refuses sites whose text has changed since then.
+// Returns the text from which the sites were computed. The agent refuses sites whose
+// text has changed since then.
 std::vector<SeenText> seen_text(const ps_prochandle& process);
 
 } // namespace dt

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Matches the enabled descriptions again while the session traces: when a target loads
-// a library, when a target executes a program, and, if descriptions apply to all
-// processes, when a process starts.
+// Matches the enabled descriptions again when a target loads a library or executes a
+// program, or when a process starts.
 #include "libdtrace/session/targets.hpp"
 
 #include "base/clock_ns.hpp"
@@ -12,8 +11,8 @@
 
 namespace dt {
 
-// Updates a process after dlopen or dlclose. `forgotten` lists the sites that the agent
-// has removed because their library was unloaded.
+// Called after dlopen or dlclose. `forgotten` lists the sites that were removed with
+// their libraries.
 void Targets::libraries_changed(ps_prochandle& process,
                                 std::span<const ForgottenProbe> forgotten)
 {
@@ -32,14 +31,12 @@ void Targets::libraries_changed(ps_prochandle& process,
         s_.complain(s_.error_text);
 }
 
-// Updates a process after exec. `program` is the path of the new program, or "" if it
-// is unknown. `still_traced` says whether the agent still traces the process (-x
-// follow).
+// Called after exec. `program` is the path of the new program, or "" if unknown.
+// `still_traced` says whether the agent still traces the process (-x follow).
 void Targets::program_changed(ps_prochandle& process, bool still_traced,
                               const std::string& program)
 {
-    // If descriptions apply to all processes, a process that is no longer traced is
-    // treated as a new one.
+    // A process that is no longer traced may match again as a new process.
     const bool is_new = !still_traced && !process.by_user() && !s_.has_own_targets();
     if (is_new && !process.is_followed()) {
         s_.processes.release(&process);
@@ -61,7 +58,7 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
     process.reported_probes.clear();
     process.reported_loops.clear();
     reports_.note_program(process, still_traced, program);
-    // refresh() fails if the process has exited. The exit event will report that.
+    // fails if the process has exited, which an event reports
     if (process.symbols == nullptr || !process.symbols->refresh() || !still_traced ||
         !s_.active || s_.stopped)
         return;
@@ -69,9 +66,8 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
         s_.complain(s_.error_text);
 }
 
-// The agent does not watch the libraries of a process in which no description can match
-// probes. The profile provider still records stacks of the process, so this function
-// searches for its libraries. The pause between two searches begins at 10 ms and
+// Searches for libraries in processes that the agent does not watch. The profile
+// provider records their stacks. The pause between two searches begins at 10 ms and
 // doubles up to 10 s.
 void Targets::search_libraries(std::uint64_t now)
 {

@@ -24,8 +24,7 @@ void TargetReports::report_notes(ps_prochandle& process)
 
 void TargetReports::report_cuts()
 {
-    // The number of reports about truncated tables is limited, because each process can
-    // map many files that have such tables.
+    // Limited because a process can map many files with truncated tables.
     constexpr std::size_t most = 100;
     for (const std::string& cut : s_.processes.take_cuts())
         if (n_cuts_reported_++ < most)
@@ -44,9 +43,9 @@ void TargetReports::report_untraced(pid_t pid, const Error& why)
                 " is not traced: " + why.text);
 }
 
-// Returns how many threads block SIGTRAP. After the agent's death, the target restores
-// its text when a thread reaches a breakpoint. If that thread blocks SIGTRAP, the
-// kernel terminates the target instead.
+// Returns how many threads block SIGTRAP. After the agent's death, a breakpoint in such
+// a thread kills the target. In other threads, a breakpoint makes the target restore
+// its text.
 static std::size_t n_blocking_traps(pid_t pid)
 {
     const std::vector<pid_t> threads = threads_of(pid);

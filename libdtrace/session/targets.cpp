@@ -18,8 +18,7 @@ int Targets::plant(ps_prochandle& process)
 {
     StaticTable statics;
     std::vector<Site> sites = missing_sites(s_, process, statics);
-    // If descriptions may match probes in libraries that are loaded later, the agent
-    // must watch the process, even if no probe matches yet.
+    // The agent must watch the process if its later libraries may match.
     if (sites.empty() && (process.watched || !s_.awaits_libraries(process)))
         return 0;
     if (!std::exchange(process.watched, true))
@@ -50,8 +49,8 @@ bool Targets::admits(pid_t pid)
     return users_.admits(pid, backend().shared_between_targets());
 }
 
-// Attaches to each process in which a probe description has matched. Reports a process
-// that cannot be traced, and continues with the remaining ones.
+// Attaches to each process with matched probes. Only reports a process that cannot be
+// traced.
 void Targets::grab_matched()
 {
     for (pid_t pid : s_.found_by_probes()) {
@@ -115,11 +114,8 @@ int Targets::wait(std::uint64_t longest_ns, int also)
     return ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
 }
 
-// Handles the pending events of all agents. Stops after max_handling_ns, because a
-// program that keeps loading libraries may cause events faster than they can be
-// handled. The remaining events are handled after records have been drained. Each call
-// begins with another agent, so that the events of one agent do not delay those
-// of the other agents forever.
+// Stops after max_handling_ns, because targets can cause events faster than they are
+// handled. Each call begins with another agent, so that no agent is delayed forever.
 void Targets::handle_events()
 {
     const std::size_t n_agents = s_.processes.n_agents();
@@ -135,7 +131,7 @@ void Targets::handle_events()
             return;
 }
 
-// Handles the events of one agent. Returns false if the time limit is reached.
+// Returns false if the time limit is reached.
 bool Targets::handle_events_of(std::size_t domain, std::uint64_t until_ns)
 {
     AgentClient* agent = s_.processes.agent(domain);
@@ -204,8 +200,8 @@ bool Targets::handle_events_of(std::size_t domain, std::uint64_t until_ns)
     return false;
 }
 
-// Called after an agent has died. The processes of its domain may still run, but this
-// session has lost all of them.
+// Called after an agent has died. The session loses the processes of the agent's
+// domain.
 void Targets::lose_agent(std::size_t domain, const std::string& why)
 {
     std::vector<ps_prochandle*> lost;

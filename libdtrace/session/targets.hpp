@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Handles the targets of a session while it traces. Plants sites in them, and matches
-// the descriptions again when a target loads a library or executes a program, and when
-// a new process becomes a target.
+// Handles the targets of a session while it traces. Plants sites, and matches the
+// descriptions again when a target changes or appears.
 //
 //   AgentClient ──events──▶ Targets ──▶ rematch descriptions ──▶ Backend: probes, sites
-//
-// TargetReports writes messages about targets. State changes are reported to
-// SessionState's listener.
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"
@@ -29,22 +25,19 @@ public:
     {
     }
 
-    // Grabs each process in which an enabled description has matched a probe, unless
-    // the process is already a target.
+    // Grabs each process in which an enabled description has matched a probe.
     void grab_matched();
-    // Plants all unplanted sites of a process. Returns 0. If planting fails, stores the
-    // error with SessionState::fail() and returns -1.
+    // Plants all unplanted sites of a process. Returns 0, or -1 after
+    // SessionState::fail().
     int plant(ps_prochandle& process);
-    // Waits until an agent has an event, a new process has started, or the descriptor
-    // `also` is readable, but at most for `longest_ns` (less than one second). Returns
-    // the result of poll(2), or 1 if an agent already has an event.
+    // Waits for an event of an agent, a new process, or data on the descriptor `also`.
+    // Waits at most `longest_ns`, which is less than one second. Returns the result of
+    // poll(2), or 1 if an event is already pending.
     int wait(std::uint64_t longest_ns, int also);
-    // Handles the pending events of all agents, for at most 100 ms.
+    // Takes at most 100 ms.
     void handle_events();
-    // If descriptions apply to all processes, matches them against the processes that
-    // have recently started or executed another program, and grabs those that match.
-    // Each of them is checked several times, because it loads its libraries one after
-    // the other.
+    // Grabs new processes in which descriptions match. A process is checked several
+    // times, because it loads its libraries one after the other.
     void check_new_processes(std::uint64_t now_ns);
     // Searches for new libraries in processes that the agent does not watch.
     void search_libraries(std::uint64_t now_ns);
@@ -61,8 +54,7 @@ private:
                            std::span<const ForgottenProbe> forgotten);
     void program_changed(ps_prochandle& process, bool still_traced,
                          const std::string& program);
-    // Matches the descriptions against the current modules of a process. Returns 0, or
-    // -1 if a probe cannot be added or enabled.
+    // Returns 0, or -1 if a probe cannot be added or enabled.
     int rematch(ps_prochandle& process);
     void grab_new(pid_t pid);
 

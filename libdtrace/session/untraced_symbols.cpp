@@ -47,7 +47,7 @@ UntracedSymbols::Kept& UntracedSymbols::use(pid_t pid)
 {
     Kept& kept = kept_[pid];
     kept.used = ++n_uses_;
-    set_limit(limit_); // keeps this process, which is the most recently used one
+    set_limit(limit_); // keeps this process
     return kept;
 }
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Symbols of processes that are not traced. They give names to addresses, for example
-// in a profile of all CPUs.
-//
-// Such a profile can contain addresses from thousands of processes, so only the most
-// recently used processes are kept (-x pgmax). A process without readable symbols is
-// kept as well, so that it is not opened again for each of its addresses.
+// Symbols of processes that are not traced, for example in a profile of all CPUs. Only
+// the most recently used processes are kept (-x pgmax). A process without readable
+// symbols is kept too, so that it is not opened again.
 #pragma once
 
 #include "libdtrace/symbols/process_symbols.hpp"
@@ -24,14 +21,12 @@ public:
     // The cache of images must outlive this object.
     explicit UntracedSymbols(ImageCache& images) : images_(images) {}
 
-    // Returns the symbols of a process, and reads them on first use. Returns null if
-    // reading them failed on first use.
+    // Returns the symbols of a process, or null if they could not be read.
     ProcessSymbols* find(pid_t pid);
-    // Reads the symbols of a process again, and keeps them. If that fails, the symbols
-    // that were read before are kept.
+    // Reads the symbols again. If that fails, keeps the earlier ones.
     Result<ProcessSymbols*> open(pid_t pid);
-    // Sets the maximum number of processes (at least 1). If more are kept, removes the
-    // least recently used ones.
+    // Sets the maximum number of processes (at least 1). Removes the least recently
+    // used ones.
     void set_limit(std::size_t limit);
 
     bool keeps(pid_t pid) const { return kept_.count(pid) != 0; }

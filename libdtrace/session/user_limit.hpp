@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Decides which processes may become targets, depending on their trust domains. Targets
-// of different domains have separate memory. If targets share data through the D
-// program, only processes of one domain can be traced: that of the first target. With
-// -x trust=all, all processes belong to one domain.
+// Decides which processes may become targets. If targets share data through the D
+// program, all targets must belong to the trust domain of the first one. With -x
+// trust=all, all processes belong to one domain.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -17,11 +16,10 @@ class UserLimit {
 public:
     explicit UserLimit(SessionState& state) : s_(state) {}
 
-    // Returns whether a process may become a target. `shared` names the data that
-    // targets share (Backend::shared_between_targets()). If the process may not
-    // become a target, records it as omitted.
+    // Returns whether a process may become a target, and records it as omitted if not.
+    // `shared` names the data that targets share (Backend::shared_between_targets()).
     bool admits(pid_t pid, const std::string& shared);
-    // Reports the omitted processes if one of their users has not been reported yet.
+    // Reports the omitted processes if one of their users is new.
     void report_left_out();
 
 private:

@@ -2,10 +2,9 @@
 // Demangles names with the C++ runtime, within limits, and matches patterns against
 // mangled and demangled names.
 //
-// For example, Node.js has 80,000 names. Matching a pattern must not demangle all of
-// them. The mangled form spells out identifiers. So a sequence of letters in the
-// pattern, such as `malloc`, must also occur in the mangled name, unless the demangler
-// can produce the sequence itself, as it produces `operator`.
+// Demangling all names of a large program takes long. But identifiers are spelled out
+// in mangled names. So a word of the pattern, such as `malloc`, must occur in the
+// mangled name, unless the demangler can produce the word itself.
 #include "libdtrace/symbols/demangle.hpp"
 
 #include "base/printable.hpp"
@@ -25,8 +24,7 @@ namespace {
 
 constexpr std::size_t remembered_names = 16384;
 
-// All words that the demangler can produce although they do not occur in the mangled
-// form.
+// All words that the demangler can produce itself.
 constexpr std::string_view made_up =
     "signed char bool double long float __float128 unsigned int __int128 short void "
     "wchar_t "
@@ -58,7 +56,7 @@ struct NameHash {
     }
 };
 
-// The maximum output for one name. The C++ library takes about 100 ms to write 16 MiB.
+// The C++ library takes about 100 ms to write 16 MiB.
 constexpr double max_estimated_bytes = 16 << 20;
 
 bool part_of_sequence(char c)
@@ -68,10 +66,8 @@ bool part_of_sequence(char c)
 
 // Returns an upper bound for the length of the demangled form. Output can be longer
 // than input for two reasons:
-// - References (S_, S0_, T_, ...) repeat an earlier part. To multiply the length by n,
-//   n references are needed on one level of nesting. The factors of several levels are
-//   multiplied, and each factor n is at most e^(n/e). So k references on all levels
-//   multiply the length by at most e^(k/e).
+// - References (S_, S0_, T_, ...) repeat an earlier part. k references multiply the
+//   length by at most e^(k/e), even if they are nested.
 // - Pack expansions (Dp, sp) repeat a pattern for each element of a pack. A pack has
 //   fewer elements than the name has bytes.
 double estimated_bytes(std::string_view mangled)
@@ -102,9 +98,9 @@ bool letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// Returns the longest run of letters in the pattern that is not in a character class,
-// has at least four letters, and cannot be produced by the demangler itself. Returns ""
-// if there is none.
+// Returns the longest word of the pattern that the demangler cannot produce itself. It
+// has at least four letters and is not in a character class. Returns "" if there is
+// none.
 std::string needle_of(std::string_view pattern)
 {
     std::string_view best;
@@ -128,7 +124,7 @@ std::string needle_of(std::string_view pattern)
     return std::string(best);
 }
 
-// Removes " const", "&", " [clone .cold]" and the like after the parameters.
+// Removes " const", "&", " [clone .cold]" and the like.
 std::string_view up_to_parameters(std::string_view text)
 {
     constexpr std::string_view tails[] = {" const", " volatile", " &", " &&",
@@ -149,8 +145,7 @@ std::string_view up_to_parameters(std::string_view text)
     return text;
 }
 
-// Returns the index of the '(' that matches the last byte, a ')'. Returns npos if there
-// is none.
+// Returns the index of the '(' that matches the last byte, a ')', or npos.
 std::size_t opening_of_last(std::string_view text)
 {
     std::size_t depth = 0;
@@ -163,8 +158,8 @@ std::size_t opening_of_last(std::string_view text)
     return std::string_view::npos;
 }
 
-// Returns the offset at which the name starts after a return type. The name starts
-// after the last space that is outside brackets.
+// Returns the offset of the name after a return type: the offset after the last space
+// outside brackets.
 std::size_t start_of_name(std::string_view text)
 {
     std::size_t from = text.size();
@@ -184,8 +179,8 @@ std::size_t start_of_name(std::string_view text)
     return 0;
 }
 
-// Demangles a name. Adds the lengths of the name and of the output to `cost`, even if
-// the output is refused because it is too long.
+// Adds the lengths of the name and of the output to `cost`, even if the output is
+// refused.
 std::optional<std::string> demangle_counted(std::string_view name, std::size_t& cost)
 {
     cost += name.size();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Matches globs in one pass over the text. After a mismatch, the last star matches one
-// more byte, and matching resumes after that byte. Earlier stars never need to change,
-// so there is no exponential case.
+// more byte. Earlier stars never change, so there is no exponential case.
 #include "libdtrace/symbols/glob.hpp"
 
 #include <cstddef>
@@ -16,8 +15,8 @@ struct Step {
     bool matched;
 };
 
-// Matches the class that starts at glob[at] == '[' against one byte. A ']' right after
-// the '[' is a member. Returns nothing if the class is not closed.
+// Matches the class that starts at glob[at]. A ']' right after the '[' is a member.
+// Returns nullopt if the class is not closed.
 std::optional<Step> match_class(std::string_view glob, std::size_t at, unsigned char c)
 {
     std::size_t i = at + 1;

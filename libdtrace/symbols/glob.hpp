@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The globs of probe descriptions: * ? [abc] [a-z] [!abc] and backslash.
 //
-// Patterns match bytes, not characters. The time is at most proportional to the
-// pattern's length times the text's length. A malformed pattern (unclosed class,
-// backslash at the end) matches nothing. glob_valid() lets the compiler report it.
+// Patterns match bytes. The time is at most proportional to the pattern's length times
+// the text's length. A malformed pattern (unclosed class, backslash at the end) matches
+// nothing.
 #pragma once
 
 #include <string_view>

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Finds the file that a line of /proc/PID/maps names, by the first of these methods
-// that works:
+// Finds the file that a line of /proc/PID/maps names. Tries these methods in this
+// order:
 //
 //   open_mapped()   the file itself (base/regular_file.hpp)
 //   exe, root/PATH, PATH
-//                   a guess by name, accepted if the page with the ELF header (and the build
-//                   id) is the same in the file and in the target's memory
-//   fd/N            a file that no longer has a name, or never had one (memfd_create(2)),
-//                   while the target has it open
-//   memory          the segments themselves, in the layout of a file. Section headers are
-//                   available only if a segment contains them. Otherwise .dynsym is found
-//                   but .symtab is not
+//                   a file found by its name, accepted if its first page is the same in the
+//                   file and in the target's memory
+//   fd/N            a deleted file that the target has open
+//   memory          the segments themselves, in the layout of a file. .symtab is usually
+//                   missing, because section headers are rarely loaded
 #include "libdtrace/symbols/mapped_file.hpp"
 
 #include "base/page_bytes.hpp"
@@ -93,9 +91,7 @@ bool same_first_page(const Fd& fd, const TargetMemory& memory, const Mapping* fi
     return std::equal(stored.begin(), stored.end(), mapped.begin());
 }
 
-// Opens a mapped file that has been unlinked, through one of the target's descriptors.
-// Opens a descriptor only if its link in /proc/PID/fd is the mapping's path, followed
-// by " (deleted)".
+// Opens a mapped file that has been deleted, through one of the target's descriptors.
 Fd open_by_descriptor(pid_t pid, const Mapping& mapping)
 {
     const std::string folder = proc(pid, "fd");
@@ -115,7 +111,6 @@ Fd open_by_descriptor(pid_t pid, const Mapping& mapping)
     return {};
 }
 
-// Returns whether a loaded segment contains the section headers.
 bool has_section_headers(const Elf64_Ehdr& header, std::span<const Elf64_Phdr> programs)
 {
     std::uint64_t n_bytes = std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
@@ -129,7 +124,7 @@ bool has_section_headers(const Elf64_Ehdr& header, std::span<const Elf64_Phdr> p
 }
 
 // Restores the link-time addresses in the dynamic section. glibc's dynamic linker has
-// replaced some of them with addresses in the process.
+// replaced some of them.
 void unrelocate(std::vector<std::byte>& file, const Elf64_Phdr& dynamic,
                 std::uint64_t bias)
 {

@@ -12,28 +12,24 @@ namespace dt {
 
 class ImageCache;
 
-// Returns the image of the mapped file, even if its path now leads to another file (see
-// process_symbols.hpp). If no file can be verified, returns an image of the memory.
-// Errors are as in ElfImage::open().
+// Returns the image of the mapped file, even if its path now leads to another file. If
+// no file can be verified, returns an image of the memory. Errors are as in
+// ElfImage::open().
 Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps& maps,
                                                    const Mapping& mapping,
                                                    ImageCache& cache);
 
-// Copies the segments from the target's memory into the layout of a file. This is the
-// last method that image_of_mapping() tries. Section headers are available only if a
-// segment contains them.
+// Copies the segments from the target's memory into the layout of a file. Section
+// headers are missing unless a segment contains them.
 Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
                                                     const Mapping& mapping);
 
 // Returns whether anonymous memory has replaced the file's text. Node.js and some
-// databases do this in order to use huge pages for text. `mapping` must be the start of
-// the file. The result is true if executable anonymous memory is mapped where an
-// executable segment should be.
+// databases do this to use huge pages. `mapping` must be the start of the file.
 bool has_anonymous_text(const ProcessMaps& maps, const Mapping& mapping);
 
-// Computes the load bias, which is added to link-time addresses, from the executable
-// segment in the mapping. Returns nullopt if no executable segment of the image covers
-// the mapping's offset in the file.
+// Computes the load bias from the executable segment in the mapping. Returns nullopt if
+// no executable segment covers the mapping's offset in the file.
 std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,
                                              const Mapping& mapping);
 

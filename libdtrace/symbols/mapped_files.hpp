@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The files of one process's mappings. Each file is opened once. With
-// CAP_CHECKPOINT_RESTORE, the mapped file itself is opened, even if its path now leads
-// to another file. Otherwise the file at the path is opened if it is still the mapped
-// one.
+// The files of one process's mappings. Each file is opened once.
+//
+// With CAP_CHECKPOINT_RESTORE, the mapped file itself is opened. Otherwise the file at
+// the path is opened if it is still the mapped file.
 #pragma once
 
 #include "base/fd.hpp"
@@ -15,9 +15,8 @@
 
 namespace dt {
 
-// Identifies a version of a file. The inode number alone is not enough: a new file may
-// get the number of a deleted file, and a rewritten file keeps its number. In both cases
-// the size or the time of the last change usually differs.
+// Identifies a version of a file. The inode number is not enough: a rewritten file
+// keeps its number, and a new file may get the number of a deleted file.
 struct FileVersion {
     FileId file;
     std::int64_t bytes = 0;

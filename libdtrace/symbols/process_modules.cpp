@@ -16,23 +16,22 @@ namespace {
 constexpr std::string_view vdso_path = "[vdso]";
 constexpr std::string_view vdso_name = "linux-vdso.so.1";
 constexpr std::string_view memory_file_path = "/memfd:"; // memfd_create(2)
-// Only a hostile process has more modules. Addresses in the modules beyond this limit
-// are printed in hexadecimal.
+// Only a hostile process has more modules. Addresses in further modules are printed in
+// hexadecimal.
 constexpr std::size_t max_modules = 4096;
 
 std::string base_name(std::string_view path)
 {
     if (path == vdso_path)
         return std::string(vdso_name);
-    // Removes the prefix of a memory file's path, because it contains a colon. A field
-    // of a probe description cannot contain one.
+    // A field of a probe description cannot contain the prefix's colon.
     if (path.starts_with(memory_file_path))
         path.remove_prefix(memory_file_path.size());
     return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// Sets a module's range to `mapping` and the mappings of the same file that directly
-// follow it. This range is used if the module's segments are not known.
+// Sets a module's range to `mapping` and the directly following mappings of the same
+// file. This range is used if the module's segments are not known.
 void span_of_file(const ProcessMaps& maps, const Mapping& mapping, Module& module)
 {
     module.begin = mapping.begin;
@@ -48,8 +47,7 @@ std::optional<std::uint64_t> bias_of(const ElfImage& image, const Mapping& mappi
                               : bias_of_beginning(image, mapping);
 }
 
-// Returns whether the start of the file is mapped at the address that follows from the
-// module's bias.
+// Returns whether the start of the file is mapped where the module's bias places it.
 bool has_first_segment(const ProcessMaps& maps, const Module& module)
 {
     if (module.path == vdso_path)
@@ -68,7 +66,6 @@ bool is_main_mapping(const ProcessMaps& maps, const Mapping& mapping,
     return main && main->file == mapping.file && main->path == mapping.path;
 }
 
-// Returns whether the mapping is a part of the module.
 bool shows(const Mapping& mapping, const Module& module)
 {
     return module.contains(mapping.begin) && module.file == mapping.file &&
@@ -127,9 +124,9 @@ Module* ProcessSymbols::known_module(const Mapping& mapping) const
     return nullptr;
 }
 
-// Makes the earlier Module of a library live again if the library is mapped again at
-// the same address. Returns false if there is no such Module, or if image_of_mapping()
-// returns a different image because the inode number now belongs to another file.
+// Makes an earlier Module live again if the same library is mapped again at the same
+// address. Returns false if there is no such Module. Compares the images, because
+// another file may have the same inode number now.
 bool ProcessSymbols::revive_module(const Mapping& mapping)
 {
     auto at = std::find_if(retired_.begin(), retired_.end(),
@@ -180,8 +177,7 @@ std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
     module->begin =
         module->target_addr(module->image->segments().front().addr & ~0xfffULL);
     module->end = module->target_addr(last.addr + last.mem_bytes);
-    // The mapping may extend beyond the segments, so the range is extended to include
-    // all of it.
+    // The mapping may extend beyond the segments.
     module->begin = std::min(module->begin, mapping.begin);
     module->end = std::max(module->end, mapping.end);
     return module;
@@ -237,8 +233,7 @@ std::vector<const Module*> ProcessSymbols::match_modules(std::string_view patter
 {
     if (pattern.empty() || pattern == "*")
         return modules();
-    // The pattern may be another path to a module's file, for example if /lib is a link
-    // to /usr/lib. Therefore the file itself is compared, too.
+    // The pattern may be another path to the file, for example through a symbolic link.
     struct stat st {};
     bool is_path = pattern[0] == '/';
     std::string path = "/proc/" + std::to_string(pid_) + "/root" + std::string(pattern);
@@ -269,7 +264,7 @@ const Module* ProcessSymbols::module_at(TargetAddr addr) const
     if (after != modules_.begin() && (*std::prev(after))->contains(addr))
         return std::prev(after)->get();
     if (maps_.at(addr))
-        return nullptr; // something else is mapped there now
+        return nullptr; // another file is mapped there now
     for (auto module = retired_.rbegin(); module != retired_.rend(); ++module)
         if ((*module)->contains(addr))
             return module->get();
@@ -290,9 +285,8 @@ bool ProcessSymbols::has_modules_of(const ProcessSymbols& other) const
         auto same = [&its](const std::unique_ptr<Module>& ours) {
             if (ours->file != its->file || ours->path != its->path)
                 return false;
-            // If a process exits while its files are opened, its modules have no
-            // images. The range of such a module may be incomplete, so only its start
-            // is compared.
+            // A process that exits while its files are opened has modules without
+            // images. Their ranges may be incomplete, so only the start is compared.
             if (!its->image)
                 return ours->contains(its->begin);
             return ours->begin == its->begin && ours->end == its->end &&

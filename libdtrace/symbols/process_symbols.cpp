@@ -101,8 +101,7 @@ std::vector<FunctionAt> ProcessSymbols::match(std::span<const Module* const> mod
                 add(*f);
             continue;
         }
-        // _init and _fini are excluded, because they come from the C library's startup
-        // files.
+        // These functions come from the C library's startup files.
         auto wanted = [&](const Function& f) {
             return table.name(f) != "_init" && table.name(f) != "_fini";
         };

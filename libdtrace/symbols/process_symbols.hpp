@@ -3,17 +3,12 @@
 //
 //   /proc/PID/maps ──> Module (bias, range) ──> ElfImage, shared through the ImageCache
 //
-// A module is an ELF file that is mapped with executable pages: the program (also
-// called `a.out`), its libraries, the dynamic linker, the vDSO. The file is opened
-// through the kernel's link to it (map_files, exe) if that is permitted, otherwise by
-// its path in the target's root. A file opened by path is accepted only if it has the
-// same inode, the same build id, or the same headers as the mapped file, because
-// another file may have replaced the mapped file at this path.
+// A module is an ELF file that is mapped with executable pages: the program, a library,
+// the dynamic linker or the vDSO. Another file may have replaced the mapped file at its
+// path. A file opened by path is therefore accepted only if it matches the mapped file.
 //
-// refresh() reads the maps again (after dlopen, dlclose, exec). Unmapped modules are
-// kept for addresses that no mapped module covers. Therefore stacks still have names if
-// they were recorded before a dlclose, or are printed after the process has exited.
-// References to Modules stay valid while the ProcessSymbols exists.
+// refresh() reads the maps again. Unmapped modules are kept, so that old stacks still
+// have names. References to Modules stay valid while the ProcessSymbols exists.
 //
 // Only one thread may use an object at a time.
 #pragma once
@@ -43,8 +38,8 @@ public:
     std::vector<std::string> take_cuts();
 
 private:
-    // The key consists of st_dev, st_ino, st_size and st_mtim (two numbers). Therefore
-    // a file that was rewritten in place is a new image.
+    // st_dev, st_ino, st_size and st_mtim (two numbers). A file that was rewritten in
+    // place gets a new key.
     using Key = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t,
                            std::int64_t>;
     std::map<Key, std::shared_ptr<ElfImage>> images_;
@@ -53,18 +48,17 @@ private:
 struct Module {
     std::string name; // base name, as probemod shows it
     std::string path; // the path in the target, or "[vdso]"
-    // The base name of the path that was executed, which may be a symbolic link. For
-    // example, Debian's redis-server is a link to redis-check-rdb. Empty except for the
-    // main program.
+    // The base name of the executed path, which may be a symbolic link. Empty except
+    // for the main program.
     std::string executed_as;
     FileId file;
     std::uint64_t bias = 0; // target address = link-time address + bias
     TargetAddr begin, end;  // from the first to the last mapped segment
     bool is_main = false;   // also called a.out
     bool deleted = false;
-    // Whether only a part of the file, without its start, is mapped here. For example,
-    // V8 maps its builtins a second time in this way. Addresses in such a module have
-    // names, but probe descriptions do not match it.
+    // Whether the start of the file is not mapped here. For example, V8 maps its
+    // builtins a second time in this way. Probe descriptions do not match such a
+    // module.
     bool partial = false;
     bool live = true; // false if it was unmapped and is kept for old addresses
     std::shared_ptr<ElfImage> image; // null if the file is not available, see trouble
@@ -74,9 +68,9 @@ struct Module {
     TargetAddr target_addr(std::uint64_t addr) const { return {addr + bias}; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
     // These functions return whether D programs may use a name for the module.
-    // is_called() accepts the module's base name and full path, and for the main
-    // program also `a.out` and executed_as. is_abbreviated_by() accepts `libc` and
-    // `libc.so` for libc.so.6.
+    // is_called() accepts the base name and the full path. For the main program it also
+    // accepts `a.out` and executed_as. is_abbreviated_by() accepts `libc` and `libc.so`
+    // for libc.so.6.
     bool is_called(std::string_view what) const;
     bool is_abbreviated_by(std::string_view what) const;
 };
@@ -102,8 +96,8 @@ public:
     // if the process has exited, permission if its files in /proc may not be read.
     static Result<std::unique_ptr<ProcessSymbols>> open(pid_t pid, ImageCache& cache);
 
-    // Reads the maps again. Returns the error gone if the process has exited. In that
-    // case the known modules are kept.
+    // Reads the maps again. Returns the error gone, and keeps the modules, if the
+    // process has exited.
     Result<Ok> refresh();
 
     pid_t pid() const { return pid_; }
@@ -111,18 +105,17 @@ public:
     const Module* main_module() const;
     std::vector<const Module*> modules() const; // mapped modules, by address
     // Returns the modules that a description's module field selects. "" and "*" select
-    // all. Otherwise these are the modules with exactly this name; if there are none,
-    // those with this abbreviation; if there are none, those that match the glob.
+    // all. An exact name takes precedence over an abbreviation, and an abbreviation
+    // over a glob.
     std::vector<const Module*> match_modules(std::string_view pattern) const;
     const Module* module_at(TargetAddr addr) const;
-    // Returns whether each module of the other object is or was also in this object, at
-    // the same address.
+    // Returns whether this object contains, or contained, each module of the other
+    // object at the same address.
     bool has_modules_of(const ProcessSymbols& other) const;
 
     Symbol lookup(TargetAddr addr) const;
-    // Finds a function in the modules that match_modules() selects. Looks up the exact
-    // name with FunctionTable::find(). If no module has it, returns the first result of
-    // match(). The error not_found contains suggestions.
+    // Finds a function in the modules that match_modules() selects. An exact name takes
+    // precedence over a match(). The error not_found contains suggestions.
     Result<FunctionAt> lookup(std::string_view module, std::string_view function) const;
     // Returns all functions that a description's module and function fields select.
     std::vector<FunctionAt> match(std::string_view module,
@@ -130,9 +123,9 @@ public:
     static std::vector<FunctionAt> match(std::span<const Module* const> modules,
                                          std::string_view function);
 
-    // These functions return an address as text. format_address() returns, for example,
-    // "libc.so.6`malloc+0x1f", or "libc.so.6`0x7f4011a0" if no function is known there,
-    // or "0x7f0000001000" if no module is known there.
+    // format_address() returns, for example, "libc.so.6`malloc+0x1f". Without a known
+    // function it returns "libc.so.6`0x7f4011a0", and without a known module
+    // "0x7f0000001000".
     std::string format_address(TargetAddr addr) const;  // uaddr, stack frames
     std::string format_function(TargetAddr addr) const; // ufunc: no offset
     std::string format_module(TargetAddr addr) const;   // umod

@@ -2,10 +2,9 @@
 // Suggestions ("did you mean"): the names that are nearest to the typed text.
 //
 // A name is near if its edit distance (insert, delete, replace, swap neighbours) is at
-// most 2 (1 if the typed text is shorter than four bytes). A name that starts with a
-// typed text of at least two bytes is also near, and has distance 3 unless its edit
-// distance is smaller. The nearest name comes first. At the same distance, shorter
-// names come first.
+// most 2. The limit is 1 if the typed text is shorter than four bytes. A name that
+// starts with the typed text (at least two bytes) has a distance of at most 3 and is
+// also near. The nearest name comes first, and shorter names come before longer ones.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +29,7 @@ private:
     std::vector<Candidate> found_;
 };
 
-// Returns " (did you mean a, b or c?)", the form used in all messages. Returns "" if
-// there are no names.
+// Returns " (did you mean a, b or c?)". Returns "" if there are no names.
 std::string did_you_mean(const std::vector<std::string>& names);
 
 // Returns the edit distance, or limit + 1 if it exceeds the limit.

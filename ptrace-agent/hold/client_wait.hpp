@@ -2,14 +2,11 @@
 // Threads that wait for the client, and the limit of that wait.
 //
 // A thread that loads a library waits until the client has planted probes in the
-// library. The client may itself be stopped, or may block on a full pipe. So the thread
-// waits for at most 10 s, and then continues without probes in the library. From then
-// on the client is considered silent, and no thread waits for it until it sends a
-// request.
+// library, but at most 10 s. After that the client is considered silent, and no thread
+// waits for it until it sends a request.
 //
-// A silent client gets at most one report of library changes per process. Further
-// changes are reported when the client sends a request again. No change is missed,
-// because the client examines all libraries when it handles a report.
+// A silent client gets at most one report of library changes per process. This is
+// enough, because the client examines all libraries when it handles a report.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -27,18 +24,16 @@ public:
     {
     }
 
-    // Returns whether the client is silent. The client becomes silent if it does not
-    // answer in time, and stays silent until it sends a request. No thread waits for a
-    // silent client.
+    // Returns whether the client is silent: it did not answer in time, and has sent no
+    // request since then.
     bool is_silent() const { return silent_; }
-    // Notes that the client has sent a request, so it is no longer silent. Returns
-    // whether it was silent.
+    // Notes that the client has sent a request. Returns whether it was silent.
     bool begin_request();
     // Notes that the reply to the request is ready.
     void end_request();
 
-    // Sends the event `libraries_changed` of a process. If the client is silent and has
-    // not answered the process's previous event, holds the event back.
+    // Sends the event `libraries_changed` of a process. Holds the event back if the
+    // client is silent and has not answered the process's previous event.
     void report_libraries_changed(pid_t pid);
     // Sends the events that were held back. Called when the client is no longer silent.
     void report_held_back();
@@ -47,14 +42,14 @@ public:
     // library change of its process, or until release_overdue() ends the wait.
     void hold(Thread& thread);
     // Releases the threads of a process that wait for an answer to `change` or to an
-    // earlier change. If `change` is nullopt, releases all threads of the process.
+    // earlier change. If `change` is nullopt, releases all threads.
     void release_of(Process& process, std::optional<int> change);
     // Releases the threads that have waited too long, and reports an error for each.
     void release_overdue();
 
 private:
-    // Ends the hold. If the thread has a pending stop, that stop is handled before the
-    // thread continues.
+    // Ends the hold. A pending stop of the thread is handled before the thread
+    // continues.
     void release(Thread& thread);
 
     Tracees& tracees_;

@@ -3,25 +3,20 @@
 //
 //   wait for a stop ─ late ─> give_up(space) ─ main loop ─> release, event `given_up`
 //
-// The waits for the threads of one address space, in one turn of the agent's loop,
-// share a budget of 2 s (stop_timeout_ns, wait_budget.hpp). A thread that has not
-// stopped when the budget is spent is late. Such a thread is in uninterruptible sleep,
-// or it runs our code, which its process has overwritten. The agent then gives up on
-// the process: it restores the text and detaches from the threads that are stopped.
-// The late thread is detached at its next stop, or by the kernel when the agent exits.
-// The runtime stays mapped, because a thread may be in it, but it fires no probes.
+// In one turn of the agent's loop, all waits for threads of one address space share a
+// budget of 2 s (stop_timeout_ns, wait_budget.hpp). A thread that has not stopped when
+// the budget is spent is late. The agent then gives up on the process: it restores the
+// text and detaches from the stopped threads. The late thread is detached at its next
+// stop. The runtime stays mapped, because a thread may be in it, but it fires no
+// probes.
 //
-// When the consumer has exited, all targets are released, and their deadlines run at
-// the same time (releaser.hpp).
-//
-// A runnable thread that does not stop may simply be waiting for a processor. So it is
-// late only if one of these conditions is true:
-//   - It has run for half a second since the budget was spent, and has not stopped. A
-//     userfaultfd can cause this: the kernel repeats the page fault while a signal is
-//     pending.
-//   - The agent has waited for 10 s.
-//   - The consumer has exited. Other targets then wait for their release.
-//   - The process was given up before.
+// A runnable thread may only be waiting for a processor. So it is late only if one of
+// these conditions is true:
+// - It has run for half a second since the budget was spent. For example, the kernel
+//   may repeat a page fault without end (userfaultfd).
+// - The agent has waited for 10 s.
+// - The consumer has exited. Other targets then wait for their release.
+// - The process was given up before.
 #include "ptrace-agent/hold/tracees.hpp"
 
 #include "base/clock_ns.hpp"
@@ -46,27 +41,24 @@ bool Tracees::is_overdue(AddressSpace& space, pid_t tid)
             space.budget.run_since_spent(tid, thread_run_ns(tid, tid)) >= max_run_ns);
 }
 
-// Returns how long an execve(2) of this process may take, in ns. The kernel reads the
-// program during the call, and the file system may be slow, so the limit is long. It is
-// shorter if there are other targets, because they would have to wait. If the call
-// takes longer, the grab or the start of the command fails, and the user can try again.
+// Returns how long an execve(2) of this process may take, in ns. The limit is long,
+// because the file system may be slow. It is shorter if other targets would have to
+// wait.
 std::uint64_t Tracees::exec_timeout_ns(pid_t of) const
 {
     const std::size_t n_own = processes_.count(of);
     return processes_.size() > n_own ? stop_timeout_ns : lone_exec_ns;
 }
 
-// Returns the number of milliseconds after which a wait checks its deadline. Returns 1
-// if the budget is spent, so that the wait still finds a stop that has already
-// happened.
+// Returns after how many milliseconds a wait checks its deadline. Never returns 0, so
+// that a wait finds a stop that has already happened.
 int look_in_ms(const AddressSpace& space)
 {
     return space.budget.is_spent() ? 1 : look_again_ms;
 }
 
-// Waits like waitpid(2), for any thread if tid is -1. Once secure_hits() has been
-// called, this function calls StopHandler::secure_hit() for each SIGTRAP, before
-// waitpid(2) takes the report from the kernel.
+// Waits like waitpid(2), for any thread if tid is -1. If secure_hits() was called,
+// calls StopHandler::secure_hit() for each SIGTRAP before waitpid(2) takes the report.
 pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
 {
     if (!secures_hits_)
@@ -90,7 +82,7 @@ pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
 }
 
 // Waits until the thread `tid` stops, exits or is late (is_overdue()). The thread
-// belongs to the address space, or is a new child of a thread of the address space.
+// belongs to the address space, or is a new child of one of its threads.
 Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status)
 {
     if (auto early = early_stops_.find(tid); early != early_stops_.end()) {
@@ -113,8 +105,7 @@ Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status
     }
 }
 
-// Lets the thread run, and gives up on its process. The thread is detached at its next
-// stop.
+// Lets the thread run, and gives up on its process.
 void Tracees::leave_late(Thread& thread, const char* why)
 {
     thread.move_to(ThreadState::running);

@@ -13,9 +13,8 @@
 
 namespace dt::agent {
 
-// Returns whether the signal was sent with tgkill(2), which is also how we send a
-// deferred signal again. If the kernel's queue is full, such a signal arrives with an
-// empty siginfo (SI_USER, pid 0).
+// Returns whether the signal was sent with tgkill(2), as we send deferred signals
+// again. If the kernel's queue is full, the siginfo is empty (SI_USER, pid 0).
 static bool is_resent(const siginfo_t& info)
 {
     return info.si_code == SI_TKILL || (info.si_code == SI_USER && info.si_pid == 0);
@@ -49,10 +48,9 @@ void cancel_deferred(Process& process, int arrived)
 }
 
 // Returns whether this is a job-control signal that needs no deferral, because the
-// program has no handler for it. Sets Thread::delivers if the signal stops the process.
-// Returns false for a stop signal that was sent only to the thread. Such a signal may
-// come from stop() in the clause that the thread is executing, and the clause must end
-// first.
+// program has no handler for it. Sets Thread::delivers for a stop signal. Returns false
+// for a stop signal that was sent only to the thread. It may come from stop() in the
+// current clause, which must end first.
 static bool take_job_control(Thread& thread, const siginfo_t& info)
 {
     const int signal = info.si_signo;
@@ -78,8 +76,7 @@ bool drop_cancelled(Thread& thread)
     const std::string status = thread_status(thread.process->pid, thread.tid);
     const std::uint64_t pending =
         status_number(status, "SigPnd", 0, 16) | status_number(status, "ShdPnd", 0, 16);
-    // Every pending signal arrived after the deferred signals. SIGCONT cancels stop
-    // signals, and a stop signal cancels SIGCONT.
+    // Every pending signal arrived after the deferred signals.
     std::erase_if(all, [&](const DeferredSignal& each) {
         return can_be_cancelled(each) &&
                (pending & cancelled_by(each.info.si_signo)) != 0;
@@ -92,10 +89,9 @@ void defer_signal(Thread& thread, const siginfo_t& info)
     cancel_deferred(*thread.process, info.si_signo);
     if (take_job_control(thread, info))
         return;
-    // If a deferred signal with this number was sent again, there are two cases. Either
-    // `info` describes the signal that we sent, which has stopped the thread in our
-    // code once more. Or it describes another signal that arrived first, and the kernel
-    // has merged our signal with that signal.
+    // There are two cases if a deferred signal with this number was sent again. Either
+    // `info` is our signal, which has stopped the thread in our code once more. Or
+    // another signal arrived first, and the kernel has merged the two.
     auto sent =
         std::find_if(thread.deferred.begin(), thread.deferred.end(),
                      [&info](const DeferredSignal& each) {
@@ -134,9 +130,9 @@ void restore_deferred(Thread& thread, int signal)
     bool is_ours = get_siginfo(thread.tid, now) && is_resent(now);
     if (is_ours)
         set_siginfo(thread.tid, sent->info);
-    // If the siginfo is not ours, another signal with the same number has arrived
-    // first. If the signal is a standard signal, ours was merged with the other one. If
-    // it is a real-time signal, ours is still queued.
+    // If the siginfo is not ours, another signal with this number arrived first. The
+    // kernel has then merged a standard signal with ours. A real-time signal of ours is
+    // still queued.
     if (is_ours || signal < SIGRTMIN)
         thread.deferred.erase(sent);
 }
@@ -149,9 +145,8 @@ void resend_deferred(Thread& thread)
         int signal = each.info.si_signo;
         if (each.sent)
             return false;
-        // A process may queue a signal with any siginfo if the si_code is negative. In
-        // that case the signal is queued with its original siginfo. If the queue is
-        // full, the kernel refuses a real-time signal, so nothing is lost.
+        // The kernel queues a signal with its original siginfo if si_code is negative.
+        // If the queue is full, it refuses a real-time signal, so nothing is lost.
         if (signal >= SIGRTMIN && each.info.si_code < 0 &&
             each.info.si_code != SI_TKILL &&
             syscall(SYS_rt_tgsigqueueinfo, pid, thread.tid, signal, &each.info) == 0)
@@ -167,17 +162,15 @@ void resend_deferred(Thread& thread)
 
 int exchange_deferred(Thread& thread, int signal)
 {
-    // An ignored signal does not interrupt a system call by an untraced thread. It does
-    // interrupt a call by a traced thread, so the call is repeated here. A stop signal
-    // can interrupt the call even in an untraced thread (signal(7)). So after a stop
-    // signal the call is not repeated.
+    // An ignored signal interrupts the system call of a traced thread, but not of an
+    // untraced one. So the call is repeated. A stop signal may interrupt the call in an
+    // untraced thread, too (signal(7)), so the call is not repeated.
     if (!is_stop_signal(signal))
         repeat_wait(thread.tid);
     if (!has_deferred(thread))
         return signal;
-    // A signal that is blocked now cannot be delivered, so it is not chosen. During
-    // sigsuspend(2) and similar calls, PTRACE_GETSIGMASK returns the mask that is
-    // restored after the call, so the current mask is read from /proc.
+    // A blocked signal cannot be delivered. The current mask is read from /proc,
+    // because PTRACE_GETSIGMASK returns another mask during sigsuspend(2).
     std::string status = thread_status(thread.process->pid, thread.tid);
     std::uint64_t mask = status_number(status, "SigBlk", 0, 16);
     auto first = std::find_if(thread.deferred.begin(), thread.deferred.end(),

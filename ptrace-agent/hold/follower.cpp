@@ -121,8 +121,7 @@ void Follower::begin(Thread& newborn)
         if (tp->purpose != Tracepoint::fires || tp->first.value == 0 ||
             tp->may_be_breakpoint)
             return false;
-        // The parent has a jump here, and the user does not permit a breakpoint at this
-        // site. So if the child cannot have a jump, it has no probe here.
+        // A jump is not possible here, and the user does not permit a breakpoint.
         space->tracepoints.forget(*tp);
         return true;
     });
@@ -184,7 +183,7 @@ void Follower::hold_after_exec(Thread& thread)
     thread.status = status;
     thread.interrupted = false;
     // In a group-stop, the kernel reports the group-stop instead of the interrupt. The
-    // thread is then not held, because the group-stop already keeps it stopped.
+    // thread then stays stopped without a hold.
     if (!thread.is_interrupt()) {
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
@@ -196,8 +195,8 @@ void Follower::hold_after_exec(Thread& thread)
 constexpr const char* late_child =
     "a new child or thread did not stop before the deadline";
 
-// Finishes the parent's step (struct Step) in a child. The child has a copy of the
-// parent's registers, so its pc is in the slot in which the parent steps.
+// Finishes the parent's step (struct Step) in a child, which has a copy of the
+// registers.
 static void finish_step_in(pid_t child, const Step& step)
 {
     user_regs_struct user;
@@ -209,7 +208,6 @@ static void finish_step_in(pid_t child, const Step& step)
     set_regs(child, user);
 }
 
-// Returns whether tid is a thread of the process, and not of another process.
 static bool same_group(pid_t pid, pid_t tid)
 {
     return syscall(SYS_tgkill, pid, tid, 0) == 0;
@@ -235,8 +233,7 @@ void Follower::handle_new_task(Thread& parent)
 
     if (event == PTRACE_EVENT_CLONE && same_group(process.pid, child)) {
         if (parent.step.active) {
-            // The new thread starts in the parent's slot, so the parent's step is
-            // finished in the new thread, too.
+            // The new thread starts in the parent's slot.
             WaitStatus status;
             Waited waited = tracees_.wait_for_stop(*process.space, child, status);
             if (waited == Waited::ended)
@@ -288,8 +285,7 @@ void Follower::forked(Thread& parent, pid_t child)
     parent.process->space->patches.restore_in(child);
     parent.process->space->call_place.remove_stub_in(child);
     if (waited == Waited::late) {
-        // The child's text has already been restored. The child is detached at its
-        // first stop.
+        // The child's text has already been restored.
         parent.process->space->statics.lower_in(*parent.process->space, child);
         tracees_.detach_at_first_stop(child);
         return tracees_.give_up(*parent.process->space, late_child);
@@ -316,9 +312,8 @@ void Follower::begin_program(Thread& thread)
     for (auto& [tid, other] : process.threads) {
         if (other.get() == &thread)
             continue;
-        // The thread that called execve(2) now has the leader's tid, and all other
-        // threads have exited. Deferred signals that were not sent again yet move to
-        // the leader.
+        // The thread that called execve(2) now has the leader's tid. The deferred
+        // signals move to the leader.
         std::copy_if(other->deferred.begin(), other->deferred.end(),
                      std::back_inserter(thread.deferred),
                      [](const DeferredSignal& each) { return !each.sent; });
@@ -340,26 +335,24 @@ void Follower::begin_program(Thread& thread)
     }
     pid_t guest = tracees_.guest_of(thread);
     if (guest == 0 && process.space->runtime.image.value != 0)
-        arena_.free_shards_of(process.pid); // its threads have exited
+        arena_.free_shards_of(process.pid);
     if (!process.is_target)
-        return; // the caller detaches from the process
+        return;
     auto before = std::exchange(process.space,
                                 std::make_shared<AddressSpace>(process.pid, table_));
     if (guest == 0) {
-        // A process that we do not trace may still run in this memory, so the text is
+        // A process that is not traced may still run in this memory, so the text is
         // restored. If the memory is no longer in use, the writes fail without harm.
         before->tracepoints.restore_originals(before->tracepoints.without_jump());
         before->forget_all();
     } else if (before->owner() == process.pid) {
         before->hand_over(guest);
-        // The guest, a process that still runs in the old memory, has not registered a
-        // struct rseq. So the runtime in this memory must no longer use restartable
-        // sequences.
+        // The guest has not registered a struct rseq, so the runtime in the old memory
+        // must not use restartable sequences.
         rseq_.end(*before);
     }
     process.trap_blocked.clear();
-    // execve(2) resets a handler to the default action. An ignored signal stays
-    // ignored.
+    // execve(2) resets a handler, but not SIG_IGN.
     if (process.trap_action.handler > 1)
         process.trap_action = TrapAction{true};
     trap_signals_.learn_mask(thread);

@@ -2,22 +2,21 @@
 // Handles forks and execs of targets (-x follow).
 //
 // A child with its own memory begins in two steps:
-//   1. At the fork, the child's text is restored, and the parent's probes are recorded.
-//   2. When the agent's loop reaches the child, our inherited mappings are unmapped,
-//      the child gets its own runtime, its probes are planted, and it runs.
+// 1. At the fork, the child's text is restored, and the parent's probes are recorded.
+// 2. When the agent's loop reaches the child, the probes are planted, and the child
+//    runs.
 //
-// A followed child is a separate target: its runtime fires with its pid, it has its own
-// jumps and breakpoints, and its exit is reported. It runs no instruction before its
-// probes are planted. Planting stops all threads of the child. That is impossible while
-// another target is stopped, so the child waits until the agent's loop reaches it.
+// A followed child is a separate target with its own runtime. It runs no instruction
+// before its probes are planted. Planting stops all threads of the child. This is
+// impossible while another target is stopped, so the second step waits for the agent's
+// loop.
 //
-// An exec removes the probes. Which processes remain targets depends on -x follow:
-//   - With follow=exec, a followed child remains a target. A vfork child, which shared
-//     its parent's memory until the exec, becomes a target. The process waits at the
-//     end of execve(2) until the client has planted the probes of the new program.
-//   - Without follow=exec, a followed child is detached.
-//   - A command that -c has started remains a target through its own execs, unless
-//     follow=none is set.
+// An exec removes the probes. -x follow selects which processes remain targets:
+// - With follow=exec, a followed child remains a target, and a vfork child becomes a
+//   target. The process waits at the end of execve(2) until the client has planted
+//   probes.
+// - Without follow=exec, a followed child is detached.
+// - A command that -c has started remains a target, unless follow=none is set.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -46,36 +45,28 @@ public:
 
     Reply set_follow(Reader& in); // handles the request `follow`
 
-    // Handles the stop at which `parent` reports a new task. The task is a thread of
-    // the same process, a process that shares the memory of `parent`, or a process with
-    // its own memory.
+    // Handles the stop at which `parent` reports a new thread or process.
     void handle_new_task(Thread& parent);
     // Plants the recorded probes in a followed child, and lets the child run.
     void begin(Thread& newborn);
-    // Makes a vfork child a target when it executes a program, if its parent has
-    // follow=exec.
+    // Makes a vfork child a target at its exec, if its parent has follow=exec.
     void become_target(Process& guest);
     // Prepares a process after an exec. Only one thread remains, and the new address
-    // space contains nothing of ours. If another traced process still runs in the old
-    // address space, for example a vfork child of another thread, that process keeps
-    // its probes.
+    // space contains nothing of ours. Another traced process that runs in the old
+    // address space keeps its probes.
     void begin_program(Thread& thread);
     // Holds a thread at the end of its execve(2) until the client has planted probes.
-    // The thread first runs from the exec event to the end of the call, because no
-    // system call can be injected at the event.
+    // The hold is not at the exec event, because no system call can be injected there.
     void hold_after_exec(Thread& thread);
 
 private:
     // Restores the text of a child that has its own memory. Then follows the child, or
     // detaches from it.
     void forked(Thread& parent, pid_t child);
-    // Makes a child a target if it inherits probes from the parent, if the kernel fires
-    // the parent's probes, if the parent's libraries are watched, or if the parent has
-    // follow=exec. Otherwise returns false. The child is stopped at its first
-    // instruction, and its text is restored.
+    // Makes a child a target. Returns false if there is no reason to trace the child.
+    // The child is stopped at its first instruction, and its text is restored.
     bool follow(const Process& parent, pid_t child, WaitStatus status);
-    // Unmaps our mappings that a child has inherited, except the one that contains its
-    // pc.
+    // Unmaps our inherited mappings, except the one that contains the child's pc.
     void drop_inherited(StoppedWorld& world, const Inheritance& inherited);
 
     Tracees& tracees_;

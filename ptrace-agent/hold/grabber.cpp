@@ -23,10 +23,9 @@
 namespace dt::agent {
 
 // A thread that exited before it was seized may have created another thread. So passes
-// over the list of threads are repeated until a pass finds only seized threads. The
-// first pass has no deadline, because it takes a long time only if there are many
-// threads or the machine is busy. Later passes are short unless the process keeps
-// creating threads.
+// over the list are repeated until a pass finds only seized threads. The first pass has
+// no deadline, because there may be many threads. Later passes are short unless the
+// process keeps creating threads.
 Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
 {
     const pid_t pid = process.pid;
@@ -52,7 +51,7 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
                     found_new || tid != pid; // an exited leader remains in the list
                 continue;
             }
-            // If a seized thread has created this thread, the agent already traces it.
+            // The kernel seizes a new thread if its creator is seized.
             std::string status = thread_status(process.pid, tid);
             if (status_number(status, "TracerPid") ==
                 static_cast<std::uint64_t>(getpid()))
@@ -71,10 +70,9 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
     return Ok{};
 }
 
-// A thread that is seized in the middle of clone(2) may still create a thread that is
-// not traced. So this function is called after all threads have stopped, when none of
-// them is in the middle of clone(2). If a thread exits while the kernel lists the
-// threads, the list may end early, so the number of threads is compared as well.
+// A thread that is seized inside clone(2) may still create an untraced thread. So this
+// function is called after all threads have stopped. The kernel's list may end early if
+// a thread exits, so the number of threads is compared as well.
 bool Grabber::has_missed_thread(const Process& process)
 {
     const std::vector<pid_t> all = threads_of(process.pid);
@@ -88,8 +86,8 @@ bool Grabber::has_missed_thread(const Process& process)
            });
 }
 
-// Returns whether the process has exited and has been reaped. Its pid is then free or
-// belongs to another process.
+// Returns whether the process has exited and has been reaped. Another process may then
+// have its pid.
 static bool has_ended(const Fd& process)
 {
     return process &&
@@ -97,10 +95,9 @@ static bool has_ended(const Fd& process)
            errno == ESRCH;
 }
 
-// The kernel allows us to seize a thread in the middle of execve(2). The thread's new
-// memory is then only partly mapped, and its PTRACE_EVENT_EXEC has not been reported
-// yet. The client wants to trace the program that this call starts, so the event is not
-// reported to the client as an exec of the target.
+// A thread can be seized inside execve(2). Its new memory is then only partly mapped.
+// The client wants to trace the new program, so this exec is not reported to the
+// client.
 bool Grabber::await_exec(const AddressSpace& space)
 {
     for (Thread* thread : tracees_.threads_in(space)) {
@@ -136,8 +133,8 @@ Reply Grabber::grab(Reader& in)
     process.is_target = true;
     std::uint64_t seize_ends = 0;
     auto seized = seize_all(process, seize_ends);
-    // If the process executed a program before it was seized, no event reported that. So
-    // its memory is opened again.
+    // If the process executed a program before it was seized, no event reported the
+    // exec.
     if (seized)
         process.space->reopen();
     if (seized && has_ended(requested))
@@ -195,9 +192,8 @@ Reply Grabber::grab(Reader& in)
     return Writer().put(process.n_execs).body();
 }
 
-// Restores the text that a dead tracer has left patched. A thread in one of that
-// tracer's trampolines continues there and returns to restored text, so the trampolines
-// stay mapped.
+// Restores the text that a dead tracer has left patched. The tracer's trampolines stay
+// mapped, because a thread may be in one.
 Reply Grabber::put_back(Reader& in)
 {
     auto process = tracees_.find_target(in.get<pid_t>(), "restore the text of");

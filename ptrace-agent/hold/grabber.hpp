@@ -3,8 +3,7 @@
 //
 // PTRACE_SEIZE stops no thread. The agent seizes the threads until a pass over
 // /proc/PID/task finds no new one. The kernel attaches to the children of seized
-// threads before their first instruction. The functions in refusals.hpp find out why a
-// process cannot be seized.
+// threads. refusals.hpp finds out why a process cannot be seized.
 #pragma once
 
 #include "ptrace-agent/hold/follower.hpp"
@@ -35,9 +34,8 @@ private:
     Result<Ok> seize_all(Process& process, std::uint64_t& ends);
     // Returns whether the process seems to have a thread that is not traced.
     bool has_missed_thread(const Process& process);
-    // Waits for a thread that is in the middle of execve(2). Returns false if there is
-    // no such thread. If the result is true, the caller stops all threads and calls this
-    // function again.
+    // Waits for a thread that is inside execve(2). Returns false if there is no such
+    // thread. Otherwise the caller stops all threads and calls this function again.
     bool await_exec(const AddressSpace& space);
 
     Tracees& tracees_;

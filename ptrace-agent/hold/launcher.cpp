@@ -36,12 +36,9 @@ static Error exec_error(const std::string& name, int error)
     return Error{Code::invalid, name + ": " + std::strerror(error), error};
 }
 
-// Returns whether the process group is orphaned (POSIX), which means that no member has
-// a parent that is outside the group but in its session. The kernel sends SIGHUP to a
-// group that becomes orphaned while a member is stopped. A parent outside the group is
-// usually a shell with job control, which is an ancestor of the consumer. So only the
-// consumer's ancestors are examined. A group that cron, a service manager or a CI
-// system has started is orphaned.
+// Returns whether the process group is orphaned (POSIX): no member has a parent outside
+// the group but in its session. Only the consumer's ancestors are examined, because
+// such a parent is usually the shell that started the consumer.
 static bool is_orphaned(pid_t group)
 {
     for (pid_t member = getppid(); member > 1 && getpgid(member) == group;) {
@@ -86,8 +83,8 @@ constexpr int max_reap_ms = 2000;
 static void kill_and_reap(pid_t pid)
 {
     ::kill(pid, SIGKILL);
-    // Give up after max_reap_ms, because a process does not exit before the end of an
-    // uninterruptible sleep.
+    // Gives up after max_reap_ms, because a process in an uninterruptible sleep does
+    // not exit.
     for (int ms = 0; ms < max_reap_ms;) {
         WaitStatus status;
         pid_t reported = waitpid(pid, &status.raw, __WALL | WNOHANG);
@@ -107,7 +104,7 @@ struct Started {
 };
 
 // Starts a child, seizes it and waits for its exec. Fails when is_late() returns true.
-// If `inside` is true, the child is held at the exec event, otherwise immediately after
+// The child is held at the exec event if `inside` is true, otherwise directly after
 // execve(2).
 static Result<Started> start_command(const Command& command, bool inside,
                                      std::uint64_t timeout_ns,
@@ -121,11 +118,10 @@ static Result<Started> start_command(const Command& command, bool inside,
         return errno_error("pipe");
     Fd failed_read(failed[0]), failed_write(failed[1]);
     pid_t group = getpgid(getppid());
-    // The command joins the consumer's process group. Suppose that this group is
-    // orphaned, and that the agent, which is the command's parent, stays outside of it.
-    // The group is then no longer orphaned. When the command or the agent exits, the
-    // group becomes orphaned again, and the kernel sends SIGHUP to it if a member is
-    // stopped. To avoid this, the agent joins the group, too.
+    // The command joins the consumer's process group. If the group is orphaned, the
+    // agent joins it, too. Otherwise the exit of the command or the agent would make
+    // the group orphaned again. The kernel then sends SIGHUP to the group if a member
+    // is stopped.
     if (is_orphaned(group))
         setpgid(0, group);
     pid_t pid = fork();
@@ -168,8 +164,8 @@ static Result<Started> start_command(const Command& command, bool inside,
         if (execed && status.event() == PTRACE_EVENT_STOP)
             return Started{pid, status};
         if (status.event() == PTRACE_EVENT_EXEC) {
-            // The event is inside execve(2), where no system call can be injected. The
-            // next stop is after the call, before the first instruction.
+            // No system call can be injected at this event. The next stop is after
+            // execve(2), before the first instruction.
             if (inside)
                 return Started{pid, status};
             execed = true;
@@ -204,8 +200,7 @@ Reply Launcher::create(Reader& in)
     const std::uint64_t timeout_ns = tracees_.exec_timeout_ns(0);
     const std::uint64_t since = monotonic_ns();
     // The kernel module's probe proc:::exec-success fires when the command continues
-    // from the exec event. So with evaltime=exec the command is held at that event,
-    // before the probe fires.
+    // from the exec event. With evaltime=exec, the command is held before this probe.
     const bool inside = evaltime == EvalTime::exec;
     auto started = start_command(command, inside, timeout_ns, [&] {
         return client_.check_in_wait() || monotonic_ns() - since > timeout_ns;
@@ -250,7 +245,7 @@ Result<Ok> Launcher::run_to(Process& process, EvalTime evaltime,
                             const std::string& name)
 {
     if (evaltime == EvalTime::exec) {
-        // No library is mapped yet. The watch reports when libraries are mapped.
+        // No library is mapped yet.
         StoppedWorld world(tracees_, process.space);
         linker_.watch(world);
         return Ok{};

@@ -5,9 +5,8 @@
 //   fork ─> child waits ─> agent seizes it ─> exec ──> preinit ──> entry point ──> main
 //
 // preinit is the dynamic linker's report that all objects are mapped. main() is found
-// without a symbol. The first call in the code at the entry point is to
-// __libc_start_main(), and its first argument is the address of main(). The agent steps
-// to that call and reads the argument.
+// without a symbol: it is the first argument of the first call after the entry point
+// (__libc_start_main()). The agent steps to that call.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -35,13 +34,12 @@ public:
 
 private:
     // Runs the process to the point that evaltime selects. Fails if the process exits
-    // before that point. Here and below, error messages start with `name`.
+    // first. `name` is the start of error messages, here and below.
     Result<Ok> run_to(Process& process, EvalTime evaltime, const std::string& name);
-    // Runs the process until it arrives at the address. If the address is 0, runs it
-    // until it has arrived at preinit.
+    // Runs the process to the address, or to preinit if the address is 0.
     Result<Ok> run_until(Process& process, TargetAddr at, const std::string& name);
-    // Runs a process from its entry point to main(). Leaves it near the entry point if
-    // it has no C start-up code.
+    // Runs a process from its entry point to main(). Without C start-up code, the
+    // process stays near the entry point.
     Result<Ok> step_to_main(Process& process, const std::string& name);
 
     Tracees& tracees_;

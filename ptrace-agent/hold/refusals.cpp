@@ -59,8 +59,8 @@ static bool is_marked_secure(pid_t pid)
     return false;
 }
 
-// If the tracer has no privileges, a traced set-user-ID program gains none, but the
-// kernel marks it anyway. Therefore the real and effective ids are compared as well.
+// If the tracer has no privileges, a traced set-user-ID program gains none. The kernel
+// marks the program anyway, so the real and effective ids are compared, too.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name)
 {
     const std::string status = read_proc_file(pid, "status");
@@ -113,7 +113,7 @@ Error explain_refusal(pid_t pid, int error)
     }
     struct stat info {};
     // The directory /proc/PID always belongs to the user of the process. The files in
-    // it belong to that user only if the process is dumpable (proc(5)).
+    // it do so only if the process is dumpable (proc(5)).
     if (us != 0 && stat(proc_path(pid, "status").c_str(), &info) == 0 &&
         info.st_uid != us)
         return denied(
@@ -159,8 +159,8 @@ Result<Ok> check_grabbable(pid_t pid)
         return Error{Code::invalid, "a process cannot trace itself"};
     if (is_kernel_thread(pid))
         return Error{Code::unsupported, "it is a kernel thread"};
-    // If the leader thread has exited, the status has no VmSize, but other threads of
-    // the process may still run.
+    // If the leader has exited, the status has no VmSize, but other threads may still
+    // run.
     if (status_field(status, "VmSize").empty() && threads_of(pid).size() < 2)
         return Error{Code::gone, "it has already exited (a zombie)"};
     if (auto tracer = static_cast<pid_t>(status_number(status, "TracerPid")))

@@ -15,15 +15,13 @@ namespace dt::agent {
 
 constexpr std::uint64_t signals_ns = 1'000'000'000;
 constexpr std::uint64_t last_call_ns = 100'000'000;
-// The time slice of a target in a round of release_everything(). After n targets have
-// needed more time than their slice, the slice is slice_ns / (n + 1), but at least
-// least_slice_ns.
+// The time slice of a target in a round of release_everything(). It is divided by n +
+// 1, where n is the number of targets that needed more time in this round.
 constexpr std::uint64_t slice_ns = 100'000'000;
 constexpr std::uint64_t least_slice_ns = 10'000'000;
 constexpr std::uint64_t all_unmaps_ns = 1'000'000'000;
 
-// Reports the number of deferred signals that could not be sent to the thread again, if
-// there are any.
+// Reports deferred signals that could not be sent to the thread again.
 void Releaser::report_lost_signals(const Thread& thread)
 {
     auto n = std::count_if(thread.deferred.begin(), thread.deferred.end(),
@@ -105,7 +103,7 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
     if (any_late && which == Try::again && !space.budget.given_up())
         return false;
     if (!all_out)
-        return true; // our code stays mapped, because a thread may be in it
+        return true; // a thread may be in our code, which stays mapped
     const std::uint64_t limit_ns = unmap_limit_ns();
     space.budget.restart(limit_ns);
     auto unmap = [&](TargetAddr at, std::uint64_t bytes) {
@@ -121,9 +119,8 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
     return true;
 }
 
-// Returns the time limit for the unmapping in one target. If the consumer has exited,
-// other targets wait for their release. So the limit is then all_unmaps_ns / (n + 1),
-// where n is the number of targets that needed more than a quarter of their limit.
+// Returns the time limit for the unmapping in one target. After the consumer has
+// exited, other targets wait for their release, so each slow target lowers the limit.
 std::uint64_t Releaser::unmap_limit_ns() const
 {
     return client_.has_exited() ? all_unmaps_ns / (n_slow_unmaps_ + 1)
@@ -215,8 +212,8 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
         process.no_events = true; // its exit is no longer reported
         hits_.undo(*thread, true);
     }
-    // If a thread has executed another program, the other threads have exited, but the
-    // kernel does not report their exits. begin_program() removes these threads.
+    // If a thread has executed another program, the kernel does not report the exits of
+    // the other threads. begin_program() removes them.
     for (pid_t tid : tracees_.tids_in(*space)) {
         Thread* thread = tracees_.find_thread(tid);
         if (thread != nullptr && thread->is_pending() &&
@@ -232,9 +229,8 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     space->statics.lower_all(*space);
     if (!remove_runtime(world, which))
         return false;
-    // A thread in uninterruptible sleep could not be stopped, and may be executing the
-    // copy of an instruction in a slot (slots.hpp). In that case the slots and the
-    // rescue code stay mapped.
+    // A thread that did not stop may be in a slot (slots.hpp). In that case the slots
+    // and the rescue code stay mapped.
     bool all_stopped = true;
     for (Thread* thread : tracees_.threads_in(*space))
         all_stopped = all_stopped && (thread->is_stopped() || thread->in_vfork);
@@ -258,8 +254,7 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
         bool signalled = thread->is_pending() && thread->event() == 0;
         detach_thread(*thread, signalled ? thread->signal() : 0);
     }
-    // The remaining threads run in this memory without tracepoints, and are detached at
-    // their next stop.
+    // The remaining threads are detached at their next stop.
     space->forget_all();
     space->call_place.keep_stub(stub_in_use); // until the injected call has returned
     return true;
@@ -273,7 +268,7 @@ std::vector<std::shared_ptr<AddressSpace>> Releaser::take_unreleased()
         if (process->no_events)
             continue;
         if (process->created && !process->started) {
-            // The command has not started yet, and no client is left to start it.
+            // No client is left to start the command.
             process->no_events = true;
             ::kill(pid, SIGKILL);
             continue;

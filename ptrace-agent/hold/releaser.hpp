@@ -10,21 +10,13 @@
 //      unmapped if no thread can be in one.
 //   4. Each thread is detached, with the signal of its stop.
 //
-// Some threads are detached later:
-//   - A thread that waits for its vfork child is detached at its next stop, or by the
-//     kernel when the agent exits.
-//   - A thread may have deferred signals that were not delivered yet, because the
-//     kernel's queue has no space for them, or because their original siginfo must be
-//     restored when the thread stops for them. Such a thread continues for at most a
-//     second and receives the signals at its next stops. A thread in a group-stop is
-//     detached at once. It receives the queued signals without their original siginfo,
-//     and loses the signals for which the queue has no space.
+// Two kinds of thread are detached later: a thread that waits for its vfork child, and
+// a thread with deferred signals (after at most a second). A thread in a group-stop is
+// detached at once, but may lose deferred signals or their siginfo.
 //
 // When the consumer has exited, all targets are released in rounds. In each round a
-// target gets a slice of time. If the slice is too short, the target's threads run
-// until the next round. Most targets are released in the first round. The remaining
-// targets share stop_timeout_ns. After that time the agent gives up on each of them
-// (deadlines.cpp).
+// target gets a slice of time. After stop_timeout_ns the agent gives up on the
+// remaining targets (deadlines.cpp).
 #pragma once
 
 #include "ptrace-agent/hold/follower.hpp"
@@ -69,7 +61,7 @@ public:
     // code. Returns false if a thread needs another try. If a thread cannot leave, our
     // code stays mapped, but fires no probes.
     bool remove_runtime(StoppedWorld& world, Try which = Try::last);
-    // Prepares the address space for another runtime. Called after remove_runtime().
+    // Prepares the address space for another runtime, after remove_runtime().
     static void forget_jumps(AddressSpace& space);
     // Detaches from a stopped thread and delivers a signal to it, unless the signal is
     // 0. A thread with deferred signals continues, and is detached at a later stop.
@@ -77,25 +69,24 @@ public:
 
 private:
     // Releases all processes of an address space. Returns false if a thread needs
-    // another try. In that case the text may already be restored, but our code stays
-    // mapped, and the threads continue.
+    // another try. The threads then continue. The text may be restored, but our code
+    // stays mapped.
     bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
-    // Waits for the threads that must get deferred signals before they are detached.
-    // After the timeout, detaches from the remaining threads. Their deferred signals
-    // are lost if they cannot be sent at that time.
+    // Waits for the threads that must receive deferred signals before they are
+    // detached. After the timeout, detaches from them anyway, and deferred signals may
+    // be lost.
     void await_signals(std::uint64_t timeout_ns);
-    // Waits for injected calls of released targets that did not return in time. When
-    // such a call returns, its stub (call_stub.hpp) is removed from the target's text.
-    // The targets run during this wait.
+    // Waits for late injected calls of released targets, while the targets run. When
+    // such a call returns, its stub (call_stub.hpp) is removed from the text.
     void await_late_calls(std::uint64_t timeout_ns);
-    // Handles stops until no thread meets the condition, or until the time `ends`
-    // (monotonic ns).
+    // Handles stops until no thread meets the condition, or until the monotonic time
+    // `ends`, in ns.
     void wait_for(const std::function<bool(const Thread&)>& which, std::uint64_t ends);
     void report_lost_signals(const Thread& thread);
-    // Returns how long all calls that unmap the runtime of one target may take.
+    // Returns the time limit for all calls that unmap the runtime of one target.
     std::uint64_t unmap_limit_ns() const;
-    // Returns the address spaces of the processes that have not been released yet.
-    // Kills commands that the client has not started.
+    // Returns the address spaces that have not been released yet. Kills commands that
+    // the client has not started.
     std::vector<std::shared_ptr<AddressSpace>> take_unreleased();
 
     Tracees& tracees_;

@@ -2,22 +2,21 @@
 // Stops all threads of an address space, and resumes them.
 //
 // Each running thread gets a PTRACE_INTERRUPT. Then reports are collected until each
-// thread has stopped, for whatever reason. Most stops remain pending, and the agent
-// handles them later. In the following cases the agent acts at once, because the stop
-// would become invalid if the text changed:
-//   - The kernel may have queued the SIGTRAP of a breakpoint without reporting it yet.
-//     The thread is continued until the report arrives (take_raised_signal()).
-//   - A trap inside a window is undone (HitHandler::undo_stray()).
-//   - A thread may have stopped in a slot, which contains a copy of a displaced
-//     instruction (slots.hpp). The thread is moved back to the program's text. If the
-//     copied instruction has not run yet, it is emulated, or the thread executes the
-//     original later, without firing again.
+// thread has stopped. Most stops remain pending, and the agent handles them later.
+// Three kinds of stop are handled at once, because they would become invalid if the
+// text changed:
+// - The kernel may have queued the SIGTRAP of a breakpoint without reporting it. The
+//   thread is continued until the report arrives (take_raised_signal()).
+// - A trap inside a window is undone (HitHandler::undo_stray()).
+// - A thread in a slot (slots.hpp) is moved back to the program's text. If the copied
+//   instruction has not run yet, it is emulated or executed later, without firing
+//   again.
 //
-// A thread is treated as stopped without a report if it cannot run user code before it
-// handles our interrupt:
-//   - a thread that waits in the kernel for its vfork child
-//   - a thread in uninterruptible sleep
-//   - a leader that has exited before its threads
+// A thread counts as stopped without a report if it handles our interrupt before it
+// runs user code:
+// - a thread that waits in the kernel for its vfork child
+// - a thread in uninterruptible sleep
+// - a leader that has exited before its threads
 #include "ptrace-agent/hold/tracees.hpp"
 
 #include "process/proc_files.hpp"
@@ -51,8 +50,8 @@ static bool is_guests_exec(const Thread& thread)
            thread.process->is_guest();
 }
 
-// Runs a thread to the end of its fork(2) or clone(2), and interrupts it there. No
-// system call can be injected in the middle of such a call.
+// Runs a thread to the end of its fork(2) or clone(2). No system call can be injected
+// inside such a call.
 void Tracees::finish_call(Thread& thread)
 {
     if (thread.in_vfork || thread.step.active)
@@ -63,9 +62,8 @@ void Tracees::finish_call(Thread& thread)
     resume_thread(PTRACE_CONT, thread.tid, 0);
 }
 
-// Stops all threads. Returns false if a thread does not stop before the deadline. In
-// that case Try::last gives up on the process. Try::again does not, because the caller
-// tries again.
+// Stops all threads. Returns false if a thread does not stop before the deadline. With
+// Try::last, the agent then gives up on the process.
 bool Tracees::stop_all(AddressSpace& space, Try which)
 {
     space.budget.begin_turn(turn_);
@@ -76,8 +74,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
         bool new_tasks = false;
         for (Thread* thread : threads_in(space)) {
             if (thread->is_stopped()) {
-                // The new task may belong to the address space that is being stopped,
-                // so its creation is handled now.
+                // The new task may run in this address space, so it is handled now.
                 if (thread->is_pending() && is_new_task(thread->event())) {
                     thread->move_to(ThreadState::handled);
                     handler_.handle_new_task(*thread);
@@ -102,8 +99,8 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
                 thread->interrupted = true;
                 ptrace(PTRACE_INTERRUPT, thread->tid, nullptr, nullptr);
             }
-            // If the thread's vfork child has left this memory, the thread is about to
-            // continue, and the kernel will report its stop.
+            // If the vfork child has left this memory, the kernel will report a stop of
+            // the thread.
             bool waits = thread->in_vfork && guest_of(*thread) != 0;
             all_stopped = all_stopped && waits;
         }
@@ -127,9 +124,8 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
         if (all_inert)
             break;
         if (all_late) {
-            // Our interrupt will stop these threads before they run code of the
-            // program. So the caller may change the text even though they have not
-            // stopped yet.
+            // Our interrupt stops these threads before they run code of the program, so
+            // the caller may change the text.
             if (which == Try::last)
                 give_up(space, "one of its threads did not stop before the deadline");
             in_time = false;
@@ -143,8 +139,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
     return in_time;
 }
 
-// Returns whether the thread has stopped only because of our interrupt, and its stop
-// needs no other handling.
+// Returns whether the stop needs no other handling than to resume the thread.
 static bool is_only_interrupted(const Thread& thread)
 {
     return thread.is_interrupt() && thread.age != ThreadAge::newborn &&
@@ -186,16 +181,14 @@ Thread* StoppedWorld::any_thread() const
             continue;
         if (thread->inside_exec)
             return thread; // the Injector runs it to the end of its execve(2)
-        // Event 0 is a signal. A thread at any other event except PTRACE_EVENT_STOP is
-        // in the middle of a system call, so it is not chosen.
+        // Event 0 is a signal. At all other events except PTRACE_EVENT_STOP, the thread
+        // is inside a system call.
         if (thread->event() == 0)
             with_signal = thread;
         if (thread->event() != PTRACE_EVENT_STOP)
             continue;
-        // A thread in native code may be in a restartable sequence, which an injected
-        // call would end without a restart. So this function prefers a thread outside
-        // native code. Its second choice is a thread in native code, and its last
-        // choice is a thread that is stopped at a signal.
+        // A thread in native code is the second choice. An injected call would end its
+        // restartable sequence without a restart.
         user_regs_struct user;
         if (get_regs(thread->tid, user) && !space_->runtime.in_code({user.rip}))
             return thread;

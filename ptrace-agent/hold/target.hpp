@@ -4,8 +4,8 @@
 //   Process 1 ──< Thread        (ptrace(2) attaches to threads, not to processes)
 //           n >── 1 AddressSpace
 //
-// A thread runs until the kernel reports a stop; that stop is pending until it is
-// handled, and the thread stays stopped until it is resumed:
+// A reported stop is pending until it is handled. The thread then stays stopped until
+// it is resumed:
 //
 //   running ──> pending ──> handled ──> running       also pending ──> running, if the
 //                              └──────> listening     agent itself caused the stop
@@ -62,8 +62,7 @@ struct Step {
     std::uint64_t mask = 0; // signal mask to restore after the step
 };
 
-// A running SIGTRAP handler of the program. The SIGTRAP that started it was not raised
-// by our breakpoints.
+// A running SIGTRAP handler of the program, not started by our breakpoints.
 struct TrapHandler {
     std::uint64_t interrupted = 0; // pc that the signal interrupted
     std::uint64_t frame = 0;       // rsp at the handler's first instruction
@@ -72,8 +71,8 @@ struct TrapHandler {
 // A signal that waits until its thread has left our code.
 struct DeferredSignal {
     siginfo_t info;
-    // Whether we have sent the signal to the thread again. If so, the siginfo of the
-    // stop for this signal will differ from `info`.
+    // Whether the signal was sent to the thread again. The siginfo of its stop then
+    // differs from `info`.
     bool sent;
 };
 
@@ -88,7 +87,7 @@ struct Thread {
     bool held = false;        // not resumed until the client requests it
     bool inside_exec = false; // held at its exec event, still in execve(2)
     // The monotonic time at which the hold ends even if the client is silent. 0 means
-    // that the hold has no such limit.
+    // no limit.
     std::uint64_t hold_ends_ns = 0;
     // The number of the library change that the client must answer before the hold
     // ends. 0 means that the hold has another reason.
@@ -104,8 +103,8 @@ struct Thread {
     pid_t number = 0;         // its tid in its pid namespace; 0 if not read yet
     std::vector<DeferredSignal> deferred; // arrived while it was in our code
     bool queue_is_full = false;           // a deferred signal could not be queued
-    // The signal with which the thread is to be resumed from its current stop, or 0.
-    // Set by defer_signal(), and delivered by resume_thread().
+    // The signal with which the thread is resumed from its current stop, or 0. Set by
+    // defer_signal().
     int delivers = 0;
     // The thread's state before an injected system call that did not return in time.
     struct LateCall {
@@ -113,18 +112,17 @@ struct Thread {
         std::uint64_t mask;
     };
     std::optional<LateCall> late_call;
-    // The monotonic time of the first attempt to make the thread leave our code. Set to
-    // 0 when the attempts end.
+    // The monotonic time of the first attempt to make the thread leave our code, or 0.
     std::uint64_t in_our_code_ns = 0;
     std::uint32_t n_runs_out = 0; // attempts to leave since in_our_code_ns
-    // The address of the breakpoint that the thread has hit, once its pc has been set
-    // back to that address. Otherwise 0.
+    // The address of the breakpoint that the thread has hit, if the pc has been set
+    // back to it. Otherwise 0.
     TargetAddr hit_at;
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot
     std::vector<TrapHandler> trap_handlers; // still running, the innermost is last
-    // The site of a system call that was interrupted and will be restarted. The next
-    // hit of the site belongs to the same call.
+    // The site of an interrupted system call that will be restarted. The next hit of
+    // the site belongs to the same call.
     std::optional<TargetAddr> restarting;
 
     ThreadState state() const { return state_; }
@@ -155,8 +153,7 @@ struct Thread {
 
     int signal() const { return status.signal(); }
     int event() const { return status.event(); } // PTRACE_EVENT_*, or 0 for a signal
-    // Returns whether our PTRACE_INTERRUPT caused the stop. A group-stop has a
-    // different signal.
+    // Returns whether our PTRACE_INTERRUPT caused the stop.
     bool is_interrupt() const
     {
         return event() == PTRACE_EVENT_STOP && signal() == SIGTRAP;
@@ -201,8 +198,8 @@ struct Process {
     // vfork child.
     bool is_guest() const { return pid != space->owner(); }
     std::unordered_map<pid_t, std::unique_ptr<Thread>> threads;
-    // Whether the client traces this process. A process that the client does not trace
-    // has a record if it shares a target's memory or is being released.
+    // Whether the client traces this process. Other processes have a record if they
+    // share a target's memory or are being released.
     bool is_target = false;
     bool created = false;      // started by the agent, as the agent's own child
     bool started = true;       // false until the client has requested its start
@@ -222,8 +219,7 @@ struct Process {
     Inheritance inherited; // for a followed child until its probes are planted
     TrapAction trap_action;
     // Whether a thread with a certain signal mask blocks SIGTRAP. The key is the mask
-    // without its SIGTRAP bit. A hit of a breakpoint unblocks SIGTRAP, so masks are
-    // recorded only at other stops.
+    // without its SIGTRAP bit. Not recorded at a hit, because the hit unblocks SIGTRAP.
     std::unordered_map<std::uint64_t, bool> trap_blocked;
 };
 

@@ -197,18 +197,16 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
         return;
     if (!take_raised_signal(*thread))
         return;
-    // If the thread was listening (PTRACE_LISTEN), SIGCONT has woken it. The
-    // interrupted system call must then end with EINTR, as it does in an untraced
-    // thread.
+    // SIGCONT wakes a listening thread (PTRACE_LISTEN). Its system call must then end
+    // with EINTR, as in an untraced thread.
     if (thread->is_interrupt() && !was_listening)
         repeat_wait(tid);
     ready_.push_back(tid);
 }
 
 // Returns whether the kernel has queued a signal that an instruction of the thread
-// raised, and will deliver it before the thread runs another instruction. Ignores a
-// signal that the thread blocks. The kernel unblocks a signal that an instruction
-// raises, so the program must have queued the blocked signal itself.
+// raised. Ignores blocked signals. The kernel unblocks a raised signal, so a blocked
+// signal comes from the program itself.
 static bool has_raised_signal(const Thread& thread)
 {
     siginfo_t queue[16];
@@ -228,11 +226,9 @@ static bool has_raised_signal(const Thread& thread)
     return (raised & ~status_number(status, "SigBlk", 0, 16)) != 0;
 }
 
-// The kernel reports our interrupt before the queued signal of an instruction, for
-// example the SIGTRAP of a breakpoint. If the pc were moved before the signal arrives,
-// the signal would seem to belong to another instruction. An injected call would
-// mistake the signal for its own. So the thread is continued until it stops for the
-// signal, and is then interrupted again.
+// The kernel reports our interrupt before a queued signal, for example the SIGTRAP of a
+// breakpoint. If the pc were moved first, the signal would seem to belong to another
+// instruction. So the thread is continued until it stops for the signal.
 bool Tracees::take_raised_signal(Thread& thread)
 {
     if (thread.event() != PTRACE_EVENT_STOP || !has_raised_signal(thread) ||

@@ -3,11 +3,11 @@
 //
 //   waitpid() ──> Tracees: thread and its state ──> StopHandler: meaning of the stop
 //
-// Tracees knows whether a thread runs or is stopped. It makes no decisions about
-// probes. The agent implements StopHandler and decides what a stop means. Files:
-//   - tracees.cpp: the tables, and the kernel's reports
-//   - stop_world.cpp: stops and resumes all threads of an address space
-//   - deadlines.cpp: waits that have a deadline
+// Tracees knows whether a thread runs or is stopped. The agent implements StopHandler
+// and decides what a stop means. Files:
+// - tracees.cpp: the tables, and the kernel's reports
+// - stop_world.cpp: stops and resumes all threads of an address space
+// - deadlines.cpp: waits that have a deadline
 //
 // A call to the handler may remove any Thread object. So callers look up each thread
 // again afterwards.
@@ -27,8 +27,8 @@
 
 namespace dt::agent {
 
-// If threads are late, Try::last gives up on the target. Try::again does not, because
-// the caller tries again.
+// With Try::last, the agent gives up on a target that has late threads. With
+// Try::again, the caller tries again.
 enum class Try { again, last };
 enum class Wait { block, poll, a_while }; // a_while: 20 ms
 enum class Waited { stopped, ended, late };
@@ -36,13 +36,12 @@ enum class Waited { stopped, ended, late };
 class StopHandler {
 public:
     virtual ~StopHandler() = default;
-    // Called before waitpid() takes the report of a thread's SIGTRAP from the kernel.
-    // The SIGTRAP is still pending at that time, so the handler can prepare the thread
-    // in case the agent dies (HitHandler::secure()).
+    // Called before waitpid() takes the report of a SIGTRAP from the kernel. The
+    // handler prepares the thread for the case that the agent dies
+    // (HitHandler::secure()).
     virtual void secure_hit(Thread& thread) = 0;
     // Handles a stop of a thread whose injected system call did not return in time.
-    // Returns false if the stop belongs to the call, in which case the thread has been
-    // resumed.
+    // Returns false if the stop belongs to the call. The thread has then been resumed.
     virtual bool end_late_call(Thread& thread) = 0;
     // Finishes the trap or step of a stopped thread, because the text may change.
     virtual void settle(Thread& thread) = 0;
@@ -74,7 +73,6 @@ public:
     {
     }
 
-    // The following functions access the tables of processes and threads.
     const Processes& processes() const { return processes_; }
     const Threads& threads() const { return threads_; }
     Process* find_process(pid_t pid) const;
@@ -82,11 +80,11 @@ public:
     Result<Process*> find_target(pid_t pid, const char* doing) const;
     Thread* find_thread(pid_t tid);
     std::vector<Thread*> threads_in(const AddressSpace& space) const;
-    // Returns the ids of the threads of an address space, for loops in which a call may
-    // end other threads. Such a loop looks up each thread by its id.
+    // Returns the ids of the threads. A loop uses these ids if its calls may end
+    // threads.
     std::vector<pid_t> tids_in(const AddressSpace& space) const;
     // Returns another process that runs in the thread's memory, for example a vfork
-    // child, or 0 if it shares its memory with no process. Prefers targets.
+    // child. Prefers targets. Returns 0 if there is no such process.
     pid_t guest_of(const Thread& thread) const;
     Process& add_process(pid_t pid, std::shared_ptr<AddressSpace> space);
     Thread& add_thread(Process& process, pid_t tid);
@@ -94,12 +92,11 @@ public:
     void drop_thread(Thread& thread, WaitStatus status);
     void remove_thread(Thread& thread); // after it was detached
     void remove_process(pid_t pid);
-    // Removes the other threads of this thread's process. They ended when this thread
-    // executed another program.
+    // Removes the other threads of the process, after this thread has executed a
+    // program.
     void remove_others(Thread& thread);
 
-    // New tasks whose first stop was reported before the stop at which their parent
-    // announces them.
+    // New tasks that stopped before the stop at which their parent announces them.
     const std::unordered_map<pid_t, WaitStatus>& early_stops() const
     {
         return early_stops_;
@@ -107,8 +104,7 @@ public:
     void keep_early_stop(pid_t tid, WaitStatus status) { early_stops_[tid] = status; }
     void drop_early_stop(pid_t tid) { early_stops_.erase(tid); }
     void detach_at_first_stop(pid_t child) { late_children_.insert(child); }
-    // Adds a new thread to a process. If the thread is in early_stops(), that stop
-    // becomes pending.
+    // Adds a new thread to a process. Its stop in early_stops() becomes pending.
     void adopt(Process& process, pid_t tid);
 
     // Takes one report from the kernel. Returns false if there was none.
@@ -116,39 +112,35 @@ public:
     // Waits for one thread, within the budget of the address space.
     Waited wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status);
     pid_t wait_for(pid_t tid, WaitStatus& status, int flags = 0); // like waitpid(2)
-    // Enables the calls to StopHandler::secure_hit(), which is then called before
-    // waitpid(2) takes the report of a SIGTRAP.
+    // Enables the calls to StopHandler::secure_hit().
     void secure_hits() { secures_hits_ = true; }
     // Stops a running thread. If it stops for a reason other than our interrupt, that
     // stop becomes pending. Returns false if the thread ended or did not stop in time.
     bool stop_one(Thread& thread);
-    // If an instruction of an interrupted thread has raised a signal that is still
-    // pending, continues the thread until the kernel reports that signal. Returns false
-    // if the thread ended or did not stop in time.
+    // If an instruction of an interrupted thread has raised a signal, continues the
+    // thread until the signal is reported. Returns false if the thread ended or did not
+    // stop in time.
     bool take_raised_signal(Thread& thread);
 
     // The queue of threads with a pending stop, in the order of their stops.
     bool any_ready() const { return !ready_.empty(); }
     void add_ready(pid_t tid) { ready_.push_back(tid); }
     void handle_ready();
-    // Handles only the stops that is_simple() allows. Called during a long operation,
-    // in which other stops cannot be handled.
+    // Handles only the stops that is_simple() allows. Called during a long operation.
     void pass_signals();
 
-    // The following functions call the handler.
     void go_on(Thread& thread, int signal = 0) { handler_.go_on(thread, signal); }
     void handle_stop(Thread& thread) { handler_.handle_stop(thread); }
     void handle_alarms() { handler_.handle_alarms(); }
 
-    // The following functions are about deadlines (deadlines.cpp).
-    void begin_turn() { ++turn_; } // begins a turn of the agent's loop
+    // Deadlines (deadlines.cpp).
+    void begin_turn() { ++turn_; }
     std::uint64_t turn() const { return turn_; }
-    // Returns whether a thread that has not stopped is late, according to the rules at
-    // the start of deadlines.cpp.
+    // Returns whether a thread that has not stopped is late (deadlines.cpp).
     bool is_overdue(AddressSpace& space, pid_t tid);
     std::uint64_t exec_timeout_ns(pid_t of) const;
-    // `why` is the reason for giving up on the process. It becomes a part of the
-    // sentence that Releaser::release_given_up() reports to the user.
+    // `why` is the reason. Releaser::release_given_up() reports it to the user as part
+    // of a sentence.
     void leave_late(Thread& thread, const char* why);
     void give_up(AddressSpace& space, const char* why);
     // Returns the owner of an address space that was given up, and the reason.

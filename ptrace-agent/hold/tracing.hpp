@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Wrappers for ptrace(2), one for each request that the agent uses. A wrapper returns
-// false if the call fails. The usual error is ESRCH, which means that the thread is
-// about to exit.
+// Wrappers for ptrace(2). A wrapper returns false if the call fails. The usual error is
+// ESRCH, which means that the thread is about to exit.
 #pragma once
 
 #include <csignal>
@@ -33,8 +32,7 @@ inline bool set_gs_base(pid_t tid, std::uint64_t value)
            0;
 }
 
-// Sets gs_base to 0 if it is `key`. A program may have set its own gs_base since the
-// agent set the key.
+// Sets gs_base to 0 if it is `key`. The program may have set its own gs_base.
 inline void remove_gs_key(pid_t tid, std::uint64_t key)
 {
     user_regs_struct user;
@@ -79,10 +77,10 @@ constexpr std::uint64_t signal_bit(int signal)
     return 1ull << (signal - 1);
 }
 
-// The signals that no instruction raises. The agent blocks them, for example, while a
-// thread executes the copy of a displaced instruction. All other signals must stay
-// unblocked. If an instruction raised a blocked signal, the kernel would deliver the
-// signal anyway and would reset its handler.
+// The signals that no instruction raises. The agent blocks these, for example, while a
+// thread executes a copied instruction. All other signals stay unblocked. If an
+// instruction raises a blocked signal, the kernel delivers it anyway and resets its
+// handler.
 constexpr std::uint64_t asynchronous_signals =
     ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGILL) |
       signal_bit(SIGFPE) | signal_bit(SIGTRAP) | signal_bit(SIGSYS));

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The time for which the agent waits for the threads of one address space.
+// The time for which the agent waits for the threads of one address space. All waits in
+// one turn of the agent's loop share this budget.
 //
-// All waits in one turn of the agent's loop share this budget. A wait for many threads,
-// or for many steps of one operation, therefore takes no longer than a wait for one
-// thread. Waits may nest; the time of an inner wait is part of the outer wait and is
-// counted once. After the agent has given up on a target, all later turns together
-// share one short budget for that target.
+// Waits may nest. The time of an inner wait is counted once, as part of the outer wait.
+// After the agent has given up on a target, all later turns share one short budget.
 #pragma once
 
 #include "base/clock_ns.hpp"
@@ -52,8 +50,7 @@ public:
     }
     bool is_spent() const { return spent_ns() >= limit_ns_; }
     // Returns the CPU time, in ns, that a thread has used since the budget was spent.
-    // The first call for a thread after restart() starts the measurement and returns 0.
-    // ran_ns is the thread's CPU time since it was created.
+    // The first call for a thread returns 0. `ran_ns` is the thread's total CPU time.
     std::uint64_t run_since_spent(pid_t tid, std::uint64_t ran_ns)
     {
         return ran_ns - ran_ns_.try_emplace(tid, ran_ns).first->second;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The kernel restarts most interrupted system calls if no signal handler runs, but not
-// the calls below (signal(7), "Interruption of system calls and library functions by
-// stop signals"). In a program without handlers, these calls return EINTR only if the
-// program is stopped.
+// the calls below. After a stop, these calls return EINTR even in a program without
+// handlers (signal(7), "Interruption of system calls and library functions by stop
+// signals").
 #include "ptrace-agent/hold/waits.hpp"
 
 #include "ptrace-agent/hold/tracing.hpp"
@@ -14,11 +14,11 @@
 
 namespace dt::agent {
 
-// Calls that have done nothing if they fail with EINTR. They can therefore be repeated.
-// A repeated connect(2) continues to wait for the connection, and fails with EALREADY
-// if its timeout expires. The kernel does not restart calls on sockets that have a
-// timeout (SO_RCVTIMEO, SO_SNDTIMEO), so all calls that can act on sockets are in the
-// list. ptrace(2) also mentions read(2) from an inotify(7) descriptor.
+// Calls that can be repeated, because they have done nothing if they fail with EINTR. A
+// repeated connect(2) continues to wait, and fails with EALREADY if its timeout
+// expires. All calls on sockets are in the list, because the kernel does not restart
+// them on sockets with a timeout (SO_RCVTIMEO, SO_SNDTIMEO). read(2) is also needed for
+// inotify(7).
 constexpr std::array repeatable = {
     SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait,
     SYS_semop,      SYS_semtimedop,  SYS_io_getevents, SYS_io_pgetevents,
@@ -37,8 +37,7 @@ void repeat_wait(pid_t tid)
     auto call = static_cast<long>(user.orig_rax); // negative outside a system call
     if (std::find(repeatable.begin(), repeatable.end(), call) == repeatable.end())
         return;
-    // This result makes the kernel repeat the call. If a signal handler runs first, the
-    // call returns EINTR instead.
+    // This result makes the kernel repeat the call, unless a signal handler runs first.
     user.rax = static_cast<std::uint64_t>(-restart_no_hand);
     set_regs(tid, user);
 }

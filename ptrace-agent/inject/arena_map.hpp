@@ -24,8 +24,7 @@ public:
 
     // Maps the three parts and removes the previous mapping. If this fails, the
     // previous mapping remains. Sizes are multiples of 64 KiB; private_bytes may be 0.
-    // The object keeps its own descriptors of the program and data parts. The
-    // descriptor of the program part is read-only.
+    // The object duplicates the descriptors of the program and data parts.
     Result<Ok> map(int program_fd, std::uint64_t program_bytes, int data_fd,
                    std::uint64_t data_bytes, int private_fd,
                    std::uint64_t private_bytes);

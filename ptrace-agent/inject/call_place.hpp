@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The place at which injected system calls execute in a target: the address of a
-// `syscall` instruction in the target's text.
+// The place at which injected system calls execute: the address of a `syscall`
+// instruction in the target's text.
 //
 //   unknown ──> the stub (call_stub.hpp), which the agent has written
 //           └─> an existing instruction, if no mapping has space for the stub
 //
-// The first call searches for the place. After the stub is removed, the place is unknown
-// again, and the next call repeats the search.
+// The first call searches for the place. After the stub is removed, the place is
+// unknown again.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -26,8 +26,7 @@ public:
     TargetAddr stub() const { return stub_; } // 0: not written
     void use_stub(TargetAddr at) { stub_ = insn_ = at; }
     void use_existing(TargetAddr at) { insn_ = at; }
-    // Keeps a stub after forget_all(), because a thread has not returned from it yet
-    // (late_call.cpp).
+    // Keeps a stub after forget_all(), while a thread may be in it (late_call.cpp).
     void keep_stub(TargetAddr at) { stub_ = at; }
     // Overwrites the stub with the zeros that were there before.
     void remove_stub(AddressSpace& space);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stub for injected system calls, which can restore the thread without the agent.
+ * A stub for injected system calls, which can restore the thread without the
+ * agent.
  *
- * Before a call the agent saves the thread's signal mask and registers in the block at
- * the end of the stub. It sets the thread's registers to the arguments and its pc to
- * the first instruction, which is the injected system call. Usually the agent stops the
- * thread after that instruction and restores the thread itself. If the agent dies
- * during the call, the thread executes the rest of the stub, which restores the signal
- * mask and then all registers from the block. The only push writes below the red zone
- * of the program's stack.
+ * Before a call, the agent saves the thread's signal mask and registers in the
+ * block at the end of the stub. Usually the agent stops the thread after the
+ * first instruction, the system call, and restores the thread itself. If the
+ * agent dies during the call, the rest of the stub restores the mask and the
+ * registers. The only push writes below the red zone.
  */
 #if defined(__x86_64__)
 	.section .rodata.call_stub, "a", @progbits

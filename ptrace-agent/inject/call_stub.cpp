@@ -16,10 +16,9 @@ TargetAddr block_of(TargetAddr stub)
     return stub + static_cast<std::uint64_t>(dt_call_stub_block - dt_call_stub_begin);
 }
 
-// The first and the last of the kernel's results for an interrupted system call
-// (include/linux/errno.h): ERESTARTSYS and ERESTART_RESTARTBLOCK. A call with the
-// result ERESTART_RESTARTBLOCK is continued by restart_syscall(2). With the other
-// results, the same call is made again.
+// The kernel's results for an interrupted system call (include/linux/errno.h). With
+// ERESTART_RESTARTBLOCK, restart_syscall(2) continues the call. With the other results,
+// the same call is made again.
 constexpr std::int64_t first_restart = -512, restart_block = -516;
 constexpr std::uint64_t nr_restart_syscall = 219;
 constexpr std::uint64_t syscall_bytes = 2;

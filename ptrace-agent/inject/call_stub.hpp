@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The stub for injected system calls. It restores the thread that makes the call if the
-// agent dies during the call.
+// The stub for injected system calls. If the agent dies during a call, the stub
+// restores the thread.
 //
-// The stub (call_stub.S) is written into unused bytes of the text: the zeros at the end
-// of the last page of an executable mapping. Only one thread uses it at a time. The
-// block in the stub contains that thread's registers and signal mask from before the
-// call.
+// The stub (call_stub.S) is written into the zeros at the end of an executable mapping.
+// Only one thread uses it at a time. The block in the stub contains that thread's
+// registers and signal mask from before the call.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -31,11 +30,11 @@ std::span<const std::byte> call_stub();
 TargetAddr block_of(TargetAddr stub);
 
 // Returns the registers with which a thread continues from the state `before`. If a
-// system call of the program was interrupted, these registers make the program execute
-// its `syscall` instruction again, so that the kernel need not restart the call.
+// system call was interrupted, they make the program execute its `syscall` instruction
+// again.
 user_regs_struct resumed(user_regs_struct before);
-// Returns the contents of the block. From it, the stub restores the signal mask and the
-// registers that resumed() returns.
+// Returns the contents of the block: the signal mask, and the registers that resumed()
+// returns.
 CallBlock block_for(const user_regs_struct& before, std::uint64_t mask);
 
 } // namespace dt::agent

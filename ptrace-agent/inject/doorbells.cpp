@@ -67,10 +67,9 @@ void Doorbells::give_up()
 
 // Reads one message without waiting. Returns false if no message has arrived.
 //
-// Another process may have made the descriptor blocking. If so, poll(2) reports an
-// error, and the agent stops using the doorbells. The other process may also make the
-// descriptor blocking, and take the message, between poll(2) and the read. So a timer
-// interrupts the read. If the read fails with EINTR, it has blocked.
+// Another process may have made the descriptor blocking. poll(2) usually detects this.
+// Otherwise the read may block, so a timer interrupts it. In both cases the agent stops
+// using the doorbells.
 bool Doorbells::read_message(uffd_msg& message)
 {
     constexpr int longest_read_ms = 50;

@@ -9,14 +9,10 @@
 // protected, threads that leave the runtime wait there. See "Asking the agent" in
 // runtime.h.
 //
-// The target creates the descriptor with userfaultfd(2), for its own address space.
-// Only the agent keeps the descriptor, so the kernel lets all threads continue when the
-// agent exits.
-//
-// Until the target closes its own copy of the descriptor, another process of the
-// target's user can copy it, too. That process can then make the agent's reads block,
-// or take messages. So the agent interrupts a read that blocks. After that it regards
-// the doorbells as tampered with, and no longer uses them.
+// The target creates the descriptor with userfaultfd(2). Only the agent keeps it, so
+// the kernel lets all threads continue when the agent exits. Another process of the
+// user may briefly be able to copy the descriptor, and could make the agent's reads
+// block. The agent then stops using the doorbells (tampered()).
 //
 // Doorbells need Linux 5.18, which reports the exact addresses of faults. They need no
 // privileges, because only faults in user mode are reported. A forked child has no
@@ -45,8 +41,8 @@ struct Ring {
 class Doorbells {
 public:
     // Protects both doorbells and opens the gate. `userfault` is a new userfaultfd of
-    // the target. The caller must have written to the target's pages at `at`, so that
-    // they are present. If arm() fails, the doorbells remain unarmed.
+    // the target. The caller must have written to the pages at `at`, so that they are
+    // present. If arm() fails, the doorbells remain unarmed.
     Result<Ok> arm(Fd userfault, TargetAddr at);
     void disarm()
     {
@@ -57,8 +53,8 @@ public:
 
     // Returns the next doorbell that rang, or nothing. Does not wait.
     std::optional<Ring> next();
-    // Returns whether another process has made the descriptor blocking. In that case
-    // doorbells are no longer served, and waiting threads continue without a reply.
+    // Returns whether another process has made the descriptor blocking. Doorbells are
+    // then no longer served, and waiting threads continue without a reply.
     bool tampered() const { return tampered_; }
     // Lets the threads at this doorbell continue. Protects the other doorbell first, so
     // that one of the two is always protected.

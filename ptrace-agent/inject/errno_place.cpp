@@ -12,8 +12,8 @@
 
 namespace dt::agent {
 
-// Finds the offset of errno from the fs base by decoding __errno_location(). In glibc
-// and musl, that function has one of two forms:
+// Finds the offset of errno from the fs base in the code of __errno_location(). In
+// glibc and musl, that function has one of two forms:
 //
 //   mov disp(%rip),%rax; add %fs:0,%rax; ret     the offset is in the GOT
 //   mov %fs:0,%rax; add $offset,%rax; ret

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The place at which a target's threads keep their errno. The agent finds it in the
-// machine code of the C library, and writes it to the runtime's config.
+// machine code of the C library.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,11 @@ class AddressSpace;
 class ErrnoPlace {
 public:
     // Returns the offset of errno from the thread's fs base. Returns nullopt if the
-    // process has no C library, or if the agent does not know the library's code. The
-    // search also fails until the dynamic linker has relocated the library, and no
-    // event reports that relocation. So after a failure, the search is repeated at the
-    // 2nd, 4th, 8th, ... call.
+    // process has no known C library, or if the library is not relocated yet. No event
+    // reports the relocation, so a failed search is repeated at the 2nd, 4th, 8th, ...
+    // call.
     std::optional<std::int64_t> offset(AddressSpace& space);
-    // Makes the next call to offset() search again, because the C library may be mapped
-    // now.
+    // Makes the next call to offset() search again.
     void libraries_changed() { n_calls_ = 0; }
     void forget_all() { *this = {}; }
 

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Makes system calls in a target, through one of its stopped threads.
 //
-// The agent sets the thread's registers for the call and lets the thread execute one
-// `syscall` instruction. Then it restores the registers and the signal mask, and the
-// thread is in the same kind of stop as before. There are two places for the
-// instruction:
+// The agent sets the thread's registers and lets the thread execute one `syscall`
+// instruction. Then it restores the registers and the signal mask. The thread is in the
+// same kind of stop as before. There are two places for the instruction:
 //
 //   call_stub()     The stub in unused bytes of the text. If the agent dies during the
 //                   call, the stub itself restores the registers and the mask.
 //   existing code   An instruction of the vDSO or of the program, if no mapping has
 //                   space for the stub.
 //
-// A seccomp filter that forbids the call may kill the target. So the agent suspends the
-// filter during the call, which only a privileged tracer may do. If the agent is not
-// permitted to suspend the filter, it refuses to make the call.
+// A seccomp filter could kill the target because of the call. So the agent suspends the
+// filter, which requires privileges. Without them, the agent refuses to make the call.
 //
 // Files: remote_call.cpp makes the calls; late_call.cpp handles calls that do not
 // return in time.
@@ -37,9 +35,8 @@ public:
     // may no longer exist when this function returns.
     Result<std::uint64_t> call(Thread& thread, long number,
                                std::array<std::uint64_t, 6> args);
-    // Makes sure that the thread can get a slot for the copy of an instruction
-    // (trap/slots.hpp). Maps a page of slots in the target if no slot is free. Returns
-    // false if that fails.
+    // Makes sure that the thread can get a slot (trap/slots.hpp). Maps a page of slots
+    // in the target if no slot is free. Returns false if that fails.
     bool ensure_slots(Thread& thread);
 
     // Returns whether a late call (late_call.cpp) still uses the stub.

@@ -4,16 +4,16 @@
 //   late ── PTRACE_INTERRUPT ──> stops within recall_ns: it is restored at once
 //                             └> does not stop: it is restored at its next stop
 //
-// A thread is restored by setting its registers and its signal mask to their values
-// from before the call. Until then, Thread::late_call keeps these values.
+// Thread::late_call keeps the registers and the signal mask from before the call, until
+// the thread is restored.
 //
-// A late thread is in the stub (call_stub.S), or is about to enter it. Possible causes
-// are a lock in the kernel, the lack of a processor, and a frozen control group. The
-// stub must stay in the text until the thread is restored. Until then no other thread
-// may use the stub, because the block in the stub describes the late thread.
+// A late thread is in the stub (call_stub.S), or is about to enter it. It may wait for
+// a lock in the kernel or for a processor. Until the thread is restored, the stub must
+// stay in the text. No other thread may use it, because its block describes the late
+// thread.
 //
-// A frozen thread (cgroup.freeze) and a thread that has not entered the call yet do
-// stop at PTRACE_INTERRUPT. In these cases the call was not made.
+// A frozen thread (cgroup.freeze), or a thread that has not entered the call, does stop
+// at PTRACE_INTERRUPT. The call was then not made.
 #include "ptrace-agent/inject/injector.hpp"
 
 #include "base/clock_ns.hpp"
@@ -35,10 +35,9 @@ bool Injector::is_stub_in_use(const AddressSpace& space) const
     });
 }
 
-// Ends the late call of a stopped thread (Thread::late_call). Restores the thread's
-// registers and signal mask. Removes the stub if no other thread has a late call.
-// Returns false if the injected call caused the stop. In that case the thread has been
-// resumed and will stop once more.
+// Ends the late call of a stopped thread (Thread::late_call), and restores the thread.
+// Removes the stub if no other thread has a late call. Returns false if the injected
+// call caused the stop. The thread then runs, and will stop once more.
 bool Injector::end_late_call(Thread& thread)
 {
     const auto call = std::exchange(thread.late_call, std::nullopt);
@@ -56,17 +55,16 @@ bool Injector::end_late_call(Thread& thread)
                                                       info.si_code == TRAP_TRACE));
     if (!of_the_call)
         return true;
-    // Leave the seccomp filter suspended. Otherwise the kernel would apply the filter
-    // to the number of the call that was skipped.
+    // The seccomp filter stays suspended. Otherwise the kernel would apply it to the
+    // call that was skipped.
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
     thread.move_to(ThreadState::running);
     resume_thread(PTRACE_CONT, thread.tid, 0);
     return false;
 }
 
-// Interrupts a late call. Restores the thread if it stops within recall_ns. If it does
-// not, end_late_call() restores it at its next stop. In both cases the agent gives up
-// on the thread's process.
+// Interrupts a late call, and gives up on the process. Restores the thread if it stops
+// within recall_ns. Otherwise end_late_call() restores it at its next stop.
 void Injector::recall(Thread& thread)
 {
     constexpr const char* why = "an injected system call did not return in time";

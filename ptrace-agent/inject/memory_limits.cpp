@@ -17,9 +17,7 @@ static std::uint64_t status_kib(pid_t pid, const char* name)
         status_number(read_proc_file(pid, "status"), name));
 }
 
-// Returns a refusal if the runtime needs more than half of the address space that the
-// process may still map. The other half is left for the program, so that its
-// allocations do not fail.
+// The program keeps half of the address space that it may still map.
 std::string address_space_refusal(pid_t pid, std::uint64_t bytes)
 {
     rlimit limit{};

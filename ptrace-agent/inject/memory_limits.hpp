@@ -11,19 +11,17 @@
 
 namespace dt::agent {
 
-// Returns why the runtime may not use this much of the process's address space. The
-// result is empty if the runtime may use it.
+// Returns why the runtime may not use this much address space of the process, or an
+// empty string.
 std::string address_space_refusal(pid_t pid, std::uint64_t bytes);
 
 // Says which pages of new mappings the kernel locks after mlockall(2): none, each page
-// when it is first accessed (MCL_FUTURE | MCL_ONFAULT), or all pages immediately
-// (MCL_FUTURE).
+// at its first access (MCL_FUTURE | MCL_ONFAULT), or all pages at once (MCL_FUTURE).
 enum class FutureLocks : std::uint8_t { none, on_fault, at_once };
 // Returns the size of the memory that the process has locked, in KiB.
 std::uint64_t locked_kib(pid_t pid);
-// Finds out how the process locks new mappings by examining a page that was just mapped
-// and has not been accessed. `locked_before` is the result of locked_kib() from before
-// the page was mapped.
+// Finds out how the process locks new mappings. `page` was just mapped and has not been
+// accessed. `locked_before` is the result of locked_kib() from before the mapping.
 FutureLocks future_locks(pid_t pid, std::uint64_t locked_before, TargetAddr page);
 
 } // namespace dt::agent

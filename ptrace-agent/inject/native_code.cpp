@@ -12,8 +12,8 @@ void NativeCode::forget()
     *this = NativeCode();
 }
 
-// Returns the operands that a clause reads, as bytes. Probes with equal bytes can share
-// the code of the clause.
+// Returns the operands that a clause reads, as bytes. Probes with equal bytes share
+// code.
 static std::string operands_read(const native::ClausePlan& plan)
 {
     std::string bytes;
@@ -77,15 +77,12 @@ std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
     return pc < fixup.end ? std::optional(fixup.to) : std::nullopt;
 }
 
-// If a probe has more clauses than this, the engine executes all of them, because
-// compiled code is not worthwhile for such a probe.
+// The engine executes all clauses of a probe with more clauses.
 constexpr std::size_t max_clauses = 8;
 
 // Stores the ECBs of a probe in `all`, in program order, and returns them. Returns none
-// if
-//   - the probe has too many ECBs,
-//   - it is a probe of the dtrace provider, which targets do not fire, or
-//   - an ECB is being added.
+// if the probe has too many ECBs, if targets do not fire it, or if an ECB is being
+// added.
 static std::span<const std::uint32_t>
 ecbs_of(const dt_arena* arena, const dt_probe& probe,
         std::array<std::uint32_t, max_clauses>& all)
@@ -100,8 +97,7 @@ ecbs_of(const dt_arena* arena, const dt_probe& probe,
             return {};
         all[n++] = epid;
     }
-    // While an ECB is being added, the length of the list and the count in the flags
-    // differ.
+    // While an ECB is being added, the two counts differ.
     if (probe.flags >> DT_PROBE_ECBS_SHIFT != n)
         return {};
     return std::span(all).first(n);
@@ -110,8 +106,8 @@ ecbs_of(const dt_arena* arena, const dt_probe& probe,
 void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site,
                   const std::vector<dt_rt_firing>& firings)
 {
-    // A site at an indirect jump is not compiled, because the runtime must first find
-    // out whether the jump leaves its function (dt_rt_jumps_out()).
+    // At an indirect jump, the runtime must first find out whether the jump leaves its
+    // function (dt_rt_jumps_out()).
     if (arena == nullptr || firings.size() != 1 || firings[0].kind == DT_RT_LIBRARIES ||
         firings[0].kind == DT_RT_JUMP_OUT)
         return;
@@ -128,7 +124,7 @@ void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site
     const bool is_static = firing.kind == DT_RT_STATIC;
     const auto operands = is_static ? space.statics.operands_at(firing.arg0)
                                     : std::span<const dt_operand>();
-    // These lists are not on the heap, because 50,000 sites may be compiled at once.
+    // 50,000 sites may be compiled at once, so these lists are not on the heap.
     std::array<std::uint32_t, max_clauses> epid_storage;
     std::array<RuntimeMap::Compiled, max_clauses> chain;
     std::size_t n = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The compiled clauses (routines) of one target, in the area DT_RT_CODE of its runtime.
 //
-// A routine is compiled when the first site needs it. It remains in the target for as
-// long as the runtime does, because a thread may be executing it. So space in the area
-// is never freed. The engine executes clauses if no space is left for their routines.
+// A routine is compiled when the first site needs it. It remains in the target as long
+// as the runtime, because a thread may be executing it. If no space is left, the engine
+// executes the clause.
 //
 // Probes share the routine of a clause. Static probes share it if the arguments that
-// the clause reads are in the same registers and stack slots.
+// the clause reads are in the same places.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -25,11 +25,11 @@ class AddressSpace;
 
 class NativeCode {
 public:
-    // The position of struct rseq, if it is the same in all threads of the target.
+    // The position of struct rseq. Not set if it differs between threads of the target.
     std::optional<native::RseqArea> rseq;
 
-    // Identifies a routine: a clause, compiled for probes of one kind. For static
-    // probes, `list` identifies their list of operands; otherwise it is 0.
+    // Identifies a routine: a clause, compiled for probes of one kind. `list`
+    // identifies the operands of a static probe; otherwise it is 0.
     struct Use {
         std::uint32_t clause = 0;
         native::Arguments arguments = native::Arguments::of_call;
@@ -43,8 +43,8 @@ public:
                                       const Use& use,
                                       std::span<const dt_operand> operands);
     // Returns the address at which a thread continues after a fault in compiled code.
-    // Such a fault means that the thread has no struct rseq, or that an argument cannot
-    // be read. Returns nothing if no fault of compiled code is expected at pc.
+    // Returns nothing if no fault is expected at pc. Expected causes are a thread
+    // without a struct rseq, and an argument that cannot be read.
     std::optional<TargetAddr> after_fault(TargetAddr pc) const;
     void forget();
 
@@ -53,8 +53,8 @@ private:
                                       const native::ClausePlan& plan);
 
     std::map<Use, std::optional<TargetAddr>> routines_;
-    // The same routines, keyed by the operands that they read. The string in the key
-    // contains these operands, and Use::list is 0.
+    // The same routines, keyed by the operands that they read. Use::list is 0 in these
+    // keys.
     std::map<std::pair<Use, std::string>, std::optional<TargetAddr>> by_operands_;
     struct Fixup {
         TargetAddr end, to;
@@ -63,9 +63,9 @@ private:
     std::uint64_t used_bytes_ = 0;
 };
 
-// Compiles the clauses of a site that has one probe, in program order. Stops at the
-// first clause that cannot be compiled. The engine executes that clause and the clauses
-// after it. Does nothing if arena is null.
+// Compiles the clauses of a site that has one probe, in program order. The engine
+// executes the first clause that cannot be compiled, and all clauses after it. Does
+// nothing if arena is null.
 void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site,
                   const std::vector<dt_rt_firing>& firings);
 

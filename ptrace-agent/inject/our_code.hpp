@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Determines the state of the program from the registers of a thread that has stopped
-// in a trampoline or in the runtime.
+// Determines the program's state if a thread has stopped in a trampoline or in the
+// runtime.
 #pragma once
 
 #include "fasttrap/registers.hpp"
@@ -15,10 +15,8 @@ namespace dt::agent {
 // Returns whether pc is in the runtime or in a trampoline.
 bool in_our_code(const AddressSpace& space, TargetAddr pc);
 
-// Returns the window that begins before pc and contains pc, or null if there is none.
-// If a punned jump uses unchanged bytes after the window, these bytes count as part of
-// the window. A thread can have a pc in the replaced bytes only after a branch that was
-// unknown when the window was planned.
+// Returns the window that begins before pc and contains pc, or null. Unchanged bytes
+// that a punned jump uses count as part of the window.
 Planted* window_around(const AddressSpace& space, TargetAddr pc);
 // Returns whether window_around() finds a window.
 bool is_inside_window(const AddressSpace& space, TargetAddr pc);
@@ -38,9 +36,8 @@ TargetAddr trapped_at(const siginfo_t& info, const user_regs_struct& user);
 std::optional<TargetAddr> frame_of(const AddressSpace& space,
                                    const user_regs_struct& user);
 
-// Changes `user`, the registers of a thread in a trampoline, to those that the program
-// would have at the address place.on. Returns false if the thread's stack cannot be
-// read.
+// Changes `user`, the registers of a thread in a trampoline, to the program's registers
+// at the address place.on. Returns false if the stack cannot be read.
 bool put_on_program(AddressSpace& space, const PatchPlace& place,
                     user_regs_struct& user);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Handles the stop of a thread in our code: in a trampoline, in the runtime, or inside
-// a window.
-//
-// The program never observes a pc in our code. The table shows how a stop is handled:
+// a window. The program never observes a pc in our code.
 //
 //   fault of a safe load           becomes a D fault; the thread continues at the
 //                                  fix-up code of the load
@@ -30,16 +28,16 @@ public:
     {
     }
 
-    // Serves a fault or trap of the runtime, after which the thread may continue.
-    // Returns false if the stop has another reason.
+    // Serves a fault or trap of the runtime. The thread may then continue. Returns
+    // false if the stop has another reason.
     bool serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struct& user);
     // Replaces the registers and the fault address of a moved instruction with those of
-    // the original instruction. Returns false if the thread is not in a trampoline or
-    // its registers cannot be changed.
+    // the original. Returns false if the thread is not in a trampoline or its registers
+    // cannot be changed.
     static bool show_as_program(Thread& thread, siginfo_t& info,
                                 user_regs_struct& user);
-    // Moves a thread into the moved copy if it has jumped into the middle of a window
-    // and trapped there. Returns false if the stop has another reason.
+    // Moves a thread that has trapped in the middle of a window into the moved copy.
+    // Returns false if the stop has another reason.
     bool move_into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& user);
 
 private:

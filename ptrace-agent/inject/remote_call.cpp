@@ -19,12 +19,10 @@
 namespace dt::agent {
 
 constexpr std::size_t slot_page_bytes = 16384;
-// The agent abandons a call if the thread stops this many times before the call is
-// done.
+// The agent abandons a call after this many other stops.
 constexpr int max_other_stops = 64;
 
-// Returns the address of a `syscall` instruction in the first 8 MiB of a mapping, or
-// nothing.
+// Searches the first 8 MiB of a mapping for a `syscall` instruction.
 static std::optional<TargetAddr> find_syscall_in(const AddressSpace& space,
                                                  const Mapping& mapping)
 {
@@ -66,8 +64,8 @@ static TargetAddr stub_place(const Mapping& mapping)
 }
 
 // Returns whether a mapping contains the stub of an agent that was killed, and no
-// thread is in that stub. Such a stub is reused, because it occupies the only place for
-// a stub in its mapping.
+// thread is in that stub. Such a stub is reused, because a mapping has only one place
+// for a stub.
 static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
                          const std::vector<Thread*>& threads)
 {
@@ -85,8 +83,8 @@ static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
     });
 }
 
-// Reuses a stub that a killed agent has left in a mapping, or writes a new one. Returns
-// false if there is no such stub and a new one cannot be written to any mapping.
+// Reuses a stub that a killed agent has left, or writes a new one. Returns false if no
+// mapping has space.
 static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
                        const std::vector<Thread*>& threads)
 {
@@ -135,8 +133,8 @@ Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
                  "none of its mappings contains a syscall instruction"};
 }
 
-// Suspends the thread's seccomp filter, if the thread has one. Returns the reason if
-// that is not possible, or an empty string if the thread can make system calls.
+// Suspends the thread's seccomp filter, if the thread has one. Returns why that is not
+// possible, or an empty string.
 std::string Injector::refusal(Thread& thread)
 {
     std::string status = thread_status(thread.process->pid, thread.tid);
@@ -151,8 +149,8 @@ std::string Injector::refusal(Thread& thread)
            "requires CAP_SYS_ADMIN";
 }
 
-// Returns whether the kernel raised this signal because of our breakpoint or
-// single-step. Such a signal must not be delivered to the program.
+// Returns whether our breakpoint or single-step caused this signal. Such a signal must
+// not be delivered to the program.
 static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
                         const user_regs_struct& user)
 {
@@ -236,10 +234,9 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     }
     bool kept =
         signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
-    // After the call the thread is in a new stop. The signal can be delivered from that
-    // stop only if the call was single-stepped (step_over_call()). If the agent died
-    // during the step, the step's SIGTRAP would kill the program. So an asynchronous
-    // signal is deferred and sent again later, and the call is not single-stepped.
+    // The signal can be delivered after the call only if the call is single-stepped. If
+    // the agent dies during the step, the step's SIGTRAP kills the program. So an
+    // asynchronous signal is deferred and sent again later.
     bool resent = kept && thread.is_pending() && !is_synchronous(info);
     if (resent)
         defer_signal(thread, info);
@@ -259,7 +256,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
         return Error{Code::gone, result.error().text};
     }
     // The mask is restored before the registers. If the agent dies between the two, the
-    // thread is still in the stub, and the stub restores both.
+    // thread is still in the stub, which restores both.
     set_mask(tid, mask);
     set_regs(tid, before);
     ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
@@ -268,7 +265,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
             repeat_wait(tid); // the stop may have interrupted a call by the program
     } else if (kept)
         set_siginfo(tid, info); // the signal is delivered from this stop
-    // This interrupt makes the thread enter its group-stop again.
+    // The thread enters its group-stop again.
     if (in_group_stop)
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     return result;
@@ -279,8 +276,6 @@ static Error late_call_error()
     return Error{Code::busy, "an injected system call did not return in time"};
 }
 
-// Resumes a thread with a ptrace(2) request and waits for its next stop. Drops the
-// thread if it has exited.
 Waited Injector::run_to_stop(Thread& thread, int request, WaitStatus& status)
 {
     const Waited waited =
@@ -292,11 +287,10 @@ Waited Injector::run_to_stop(Thread& thread, int request, WaitStatus& status)
     return waited;
 }
 
-// Makes a call in a thread that has no signal to be delivered from its current stop.
-// The thread runs to the entry of the call, to its exit, and then to a stop for
-// PTRACE_INTERRUPT. After such a stop, the kernel still restarts the program's
-// interrupted system call, and a group-stop continues. No signal is involved, so a
-// program that ignores SIGTRAP continues to ignore it.
+// Makes a call in a thread that has no signal to deliver. The thread runs to the entry
+// of the call, to its exit, and to a stop for PTRACE_INTERRUPT. After that stop, the
+// kernel still restarts the program's interrupted system call, and a group-stop
+// continues.
 Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
 {
     pid_t tid = thread.tid;
@@ -343,9 +337,9 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
     return result;
 }
 
-// Makes a call in a thread that has stopped for a signal, which must be delivered after
-// the call. The call is single-stepped, because the agent can deliver a signal only
-// from a stop for a signal, and a single-step ends in such a stop (SIGTRAP).
+// Makes a call in a thread that has stopped for a signal. The signal must be delivered
+// after the call, which is possible only from a stop for a signal. So the call is
+// single-stepped.
 Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t insn,
                                                bool& in_group_stop)
 {
@@ -383,8 +377,8 @@ bool Injector::ensure_slots(Thread& thread)
         return true;
     if (!space.call_place.refusal().empty())
         return false;
-    // The page is never writable. The agent writes it through /proc/PID/mem. Even a
-    // program that forbids writable code (PR_SET_MDWE) is allowed to map such a page.
+    // The agent writes the page through /proc/PID/mem. The page is never writable, so
+    // even a program with PR_SET_MDWE may map it.
     auto page = call(thread, SYS_mmap,
                      {0, slot_page_bytes, PROT_READ | PROT_EXEC,
                       MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0});

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Makes system calls in a target and sends it descriptors. One of the target's stopped
-// threads makes the calls. Descriptors are sent through a socket pair, which the target
-// creates. The agent copies both ends of the pair (pidfd_getfd).
+// Makes system calls in a target and sends it descriptors, through a socket pair that
+// the target creates. The agent copies both ends of the pair (pidfd_getfd).
 //
 // socketpair(2) and recvmsg(2) write descriptor numbers into the target's memory, where
-// another process of the same user may change them. So the agent does not read them
-// there. Instead it uses the fact that the kernel allocates the lowest free numbers.
-// Before each of the two calls, the agent learns these numbers from calls that return a
-// descriptor. Afterwards it copies each descriptor and checks that the descriptor
-// refers to the expected file.
+// another process may change them. So the agent does not read them. Instead, it
+// predicts each number, because the kernel allocates the lowest free numbers. It then
+// copies each descriptor and checks that the descriptor refers to the expected file.
 #include "ptrace-agent/inject/remote_mappings.hpp"
 
 #include "base/page_bytes.hpp"
@@ -80,11 +77,9 @@ Result<TargetAddr> RemoteMappings::map(TargetAddr at, std::uint64_t bytes,
     return TargetAddr{*mapped};
 }
 
-// Returns an address for a region of this size. The region ends 16 GiB below the
-// highest executable mapping of a file, or 16 GiB below the region that this function
-// placed last. Returns 0 if there is not enough space. The addresses near the text are
-// left free, because a trampoline must be within the 2 GiB that a jump reaches, and a
-// punned jump may have only one possible destination.
+// Returns an address for a region. The region is 16 GiB below the highest text of a
+// file, or below the previous region. Returns 0 if there is not enough space. Addresses
+// near the text are left free for trampolines.
 TargetAddr RemoteMappings::far_from_text(std::uint64_t bytes)
 {
     constexpr std::uint64_t distance = 16ull << 30;
@@ -148,8 +143,8 @@ static bool is_socket(const Fd& fd)
     return fd && fstat(fd.get(), &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
-// Returns whether the next message at this end of the socket pair consists of this
-// number. The number is random, so if it arrives, both ends belong to the same pair.
+// Returns whether the next message at this end of the socket pair is this random
+// number. If so, both ends belong to the same pair.
 static bool arrives(int socket, std::uint64_t number)
 {
     std::uint64_t received = 0;
@@ -243,8 +238,8 @@ Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> agent_fds)
     return target_fds;
 }
 
-// Returns the numbers that the kernel will give to the target's next n descriptors,
-// provided that no other thread creates or closes descriptors.
+// Returns the numbers that the target's next n descriptors will have, provided that no
+// other thread creates or closes descriptors.
 template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers()
 {
     std::array<int, n> numbers{};
@@ -278,8 +273,8 @@ Fd RemoteMappings::take(int fd)
     return Fd(static_cast<int>(syscall(SYS_pidfd_getfd, process_.get(), fd, 0)));
 }
 
-// Returns whether the descriptor is a userfaultfd. The agent must know this before it
-// calls ioctl(2), which on another file could have any effect, or block forever.
+// Returns whether the descriptor is a userfaultfd. On another file, ioctl(2) could
+// block forever or have any effect.
 static bool is_userfaultfd(const Fd& fd)
 {
     return fd && read_proc_link(getpid(), "fd/" + std::to_string(fd.get())) ==
@@ -288,7 +283,7 @@ static bool is_userfaultfd(const Fd& fd)
 
 bool RemoteMappings::hang_bells(TargetAddr at)
 {
-    // Writing these zeros makes the pages present, as Doorbells::arm() requires.
+    // Makes the pages present, as Doorbells::arm() requires.
     static constexpr std::byte zeros[bells_bytes]{};
     auto made = call(SYS_userfaultfd, {userfault_flags()}, "create a userfaultfd");
     if (!made)

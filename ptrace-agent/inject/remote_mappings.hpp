@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Makes system calls in a target while the runtime is loaded into it. Keeps a list of
-// the mappings and descriptors that these calls create in the target.
+// Makes system calls in a target while the runtime is loaded into it.
 //
-// The destructor closes the descriptors, unmaps the scratch page and restores the
-// setting of mlockall(2). It also unmaps the reserved regions unless keep() was called.
+// The destructor undoes the calls: it closes the descriptors, unmaps the scratch page
+// and restores mlockall(2). It also unmaps the reserved regions unless keep() was
+// called.
 #pragma once
 
 #include "ptrace-agent/inject/injector.hpp"
@@ -31,20 +31,20 @@ public:
     RemoteMappings(const RemoteMappings&) = delete;
     RemoteMappings& operator=(const RemoteMappings&) = delete;
 
-    // Makes a system call in the target and returns its result. Returns an Error that
-    // names the step if the call fails.
+    // Makes a system call in the target and returns its result. If the call fails, the
+    // Error names the step.
     Result<std::uint64_t> call(long number, std::array<std::uint64_t, 6> args,
                                const char* step = "");
     Result<TargetAddr> map(TargetAddr at, std::uint64_t bytes, int protection,
                            int flags, int fd, const char* step);
-    // Reserves address space. map() can replace parts of it. Asks the kernel for a
-    // place far from the text, because trampolines need the addresses near the text.
+    // Reserves address space, far from the text if possible. map() can replace parts of
+    // it.
     Result<TargetAddr> reserve(std::uint64_t bytes, const char* step);
     // Makes the destructor keep the reserved regions mapped.
     void keep() { undone_.erase(undone_.begin() + 1, undone_.end()); }
 
     // Adds MCL_ONFAULT to the program's mlockall(MCL_FUTURE) until the destructor runs.
-    // Otherwise the kernel would load the entire arena into memory at once.
+    // Otherwise the kernel would load the entire arena at once.
     Result<Ok> defer_locks();
     // Unlocks one of our regions and excludes it from the program's core dumps.
     void own(TargetAddr at, std::uint64_t bytes);
@@ -52,8 +52,8 @@ public:
     // Sends copies of three of the agent's descriptors to the target. Returns the
     // numbers that they have in the target.
     Result<std::array<int, 3>> send(std::array<int, 3> agent_fds);
-    // Arms the doorbells at `at`. Returns false if the kernel does not support
-    // doorbells or does not permit them.
+    // Arms the doorbells at `at`. Returns false if the kernel does not support or
+    // permit doorbells.
     bool hang_bells(TargetAddr at);
 
 private:

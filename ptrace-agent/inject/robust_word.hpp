@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // A word that the kernel marks (FUTEX_OWNER_DIED) when this process dies for any
-// reason. The kernel marks the word before it resumes any thread of a target.
+// reason, before any thread of a target is resumed.
 //
 //   | node: our own memory | word: the first page of a memfd, shared with the target |
 //
-// The kernel follows a list of nodes, one for each futex that a dying thread holds
-// (set_robust_list(2)). It finds each word at a fixed distance from its node. Nodes
-// contain addresses of this process, which a target must not read. So a node is never
-// in the page of its word.
+// The kernel follows a list of nodes (set_robust_list(2)), and finds each word at a
+// fixed distance from its node. Nodes contain our addresses, which a target must not
+// read. So a node is never in the page of its word.
 #pragma once
 
 #include "base/result.hpp"

@@ -27,11 +27,10 @@ static TargetAddr cpu_id_of(const native::RseqArea& area, std::uint64_t fs_base)
                       offsetof(struct rseq, cpu_id)};
 }
 
-// Allows restartable sequences only if these conditions hold:
-//   - All threads can be examined.
-//   - All threads that have registered a struct rseq have it at the same distance from
-//     fs_base.
-//   - Each other thread has a negative cpu_id at that distance.
+// Allows restartable sequences only if all threads can be examined, and these
+// conditions hold:
+// - All registered threads have struct rseq at the same distance from fs_base.
+// - Each other thread has a negative cpu_id at that distance.
 void RseqAreas::learn(AddressSpace& space)
 {
     std::optional<native::RseqArea> area;
@@ -64,8 +63,8 @@ void RseqAreas::learn(AddressSpace& space)
     allow(space);
 }
 
-// A guest is a process that shares this memory but is not its owner, such as a vfork
-// child. While a guest exists, sequences are forbidden.
+// A guest is a process that shares this memory but does not own it, such as a vfork
+// child.
 void RseqAreas::allow(AddressSpace& space)
 {
     if (space.runtime.image.value == 0 || !space.native.rseq)
@@ -83,8 +82,8 @@ void RseqAreas::end(AddressSpace& space)
         space.runtime.writer().announce(space.runtime.config().rseq, 0);
 }
 
-// The thread must be new, which means that the runtime does not know it yet. Does
-// nothing if the thread has already registered a struct rseq.
+// The thread must be new. Does nothing if the thread has already registered a struct
+// rseq.
 void RseqAreas::begin(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;

@@ -38,8 +38,7 @@ Result<Ok> RuntimeConfig::make(pid_t pid)
         forget();
         return held;
     }
-    // The agent's mappings already exist. The seals prevent all further writable
-    // mappings.
+    // The agent's mappings already exist. The seals prevent further writable mappings.
     constexpr int seals =
         F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     if (fcntl(fd, F_ADD_SEALS, seals) != 0) {

@@ -5,11 +5,9 @@
 //   own_    (private) <── every read
 //   shared_ (rw) ══════ sealed memfd ═══════ image + DT_RT_CONFIG (r--)
 //
-// The agent writes each value to both copies, and reads only own_. No descriptor,
-// mapping or path gives another process the right to write the memfd (base/memfd.hpp,
-// F_SEAL_FUTURE_WRITE). Even if a hostile process could change an index or an address
-// in the memfd, the agent, which has more privileges, would not use the changed value.
-// The runtime does not write to the config.
+// The agent writes each value to both copies, but reads only own_. The seals keep other
+// processes from writing the memfd (base/memfd.hpp). Even if a process could change the
+// memfd, the agent would not use the changed value.
 //
 // Threads of the target may read the config at any time. So each entry is complete
 // before it is published.
@@ -57,21 +55,19 @@ public:
         static_assert(std::is_trivially_copyable_v<T>);
         set_bytes(first, values.data(), values.size_bytes());
     }
-    // Stores a field atomically. Readers that see the new value also see all earlier
-    // writes.
+    // Stores a field atomically. Readers of the new value also see all earlier writes.
     template <class T> void publish(const T& field, std::type_identity_t<T> value)
     {
         store(field, value, __ATOMIC_RELEASE);
     }
-    // Does the same as publish(), and also orders all later memory accesses of the
-    // agent after the store.
+    // Like publish(), but also orders later memory accesses of the agent after the
+    // store.
     template <class T> void announce(const T& field, std::type_identity_t<T> value)
     {
         store(field, value, __ATOMIC_SEQ_CST);
     }
 
-    // Stores two adjacent words atomically, because the runtime reads both with one
-    // load.
+    // Stores two adjacent words atomically. The runtime reads both with one load.
     void publish_pair(const std::uint32_t& low, std::uint32_t value,
                       const std::uint32_t& high, std::uint32_t value_high)
     {
@@ -82,8 +78,8 @@ public:
                          std::uint64_t{value_high} << 32 | value, __ATOMIC_RELEASE);
     }
 
-    // These functions return the memory of `part` (a part of own()) in the private or
-    // in the shared copy, so that the caller can prefault its pages.
+    // These functions return the memory of a part of own(), in the private or in the
+    // shared copy, so that the caller can prefault it.
     std::span<std::byte> own_pages(std::span<const std::byte> part) const
     {
         return {const_cast<std::byte*>(part.data()), part.size()};

@@ -19,14 +19,12 @@
 namespace dt::agent {
 
 constexpr int max_tries = 64; // steps of one thread before other threads are handled
-// The total time in which a thread must leave our code. It may span several turns of
-// the agent's loop. It is long, because the thread may be waiting for a slow disk or
-// for a processor, and it delays only its own signals. A thread that has been resumed
-// many_runs times without leaving our code is in a loop, so its limit is only
-// stop_timeout_ns.
+// The total time in which a thread must leave our code. It is long, because the thread
+// may wait for a slow disk or for a processor. A thread that was resumed many_runs
+// times is in a loop, so its limit is only stop_timeout_ns.
 constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
 constexpr std::uint32_t many_runs = 4096;
-// An interrupted thread stops within this time unless it sleeps in the kernel.
+// A thread that does not sleep in the kernel stops within this time after an interrupt.
 constexpr std::uint64_t stop_at_once_ns = 20'000'000;
 // Signals are blocked once a thread has this many deferred signals.
 constexpr std::size_t many_deferred = 8;
@@ -48,8 +46,8 @@ void RuntimeExit::retry_full_queues()
     }
 }
 
-// Moves a thread from a trampoline to the program's text, if the thread has executed
-// none or all of the window's instructions. Returns whether the thread was moved.
+// Moves a thread from a trampoline to the program's text, if it has executed none or
+// all of the window's instructions. Returns whether the thread was moved.
 static bool step_aside(AddressSpace& space, const Thread& thread,
                        user_regs_struct& user)
 {
@@ -57,18 +55,17 @@ static bool step_aside(AddressSpace& space, const Thread& thread,
     if (!found)
         return false;
     const PatchPlace& place = found->place;
-    // The jump has overwritten the window's later instructions, so the program can
-    // continue only at the window's first address.
+    // The jump has overwritten the window's later instructions.
     bool before =
         place.kind == PatchPlace::head && place.on == found->planted->patch.at;
     return (before || place.kind == PatchPlace::leaving) &&
            put_on_program(space, place, user) && set_regs(thread.tid, user);
 }
 
-// Blocks a thread's asynchronous signals while this object exists. During that time the
-// thread runs only our code. The original mask is announced in the config, so that the
-// thread can restore its mask if the agent dies. The mask of a thread under seccomp is
-// not announced, because the filter could forbid the system call that restores it.
+// Blocks a thread's asynchronous signals while this object exists. The thread then runs
+// only our code. The original mask is announced in the config, so that the thread can
+// restore it if the agent dies. A seccomp filter could forbid that system call, so the
+// mask of a thread under seccomp is not announced.
 class Masked {
 public:
     explicit Masked(Thread& thread)
@@ -106,10 +103,9 @@ private:
     bool known_ = false;
 };
 
-// If a thread is leaving the runtime and has reached the gate (doorbells.hpp), changes
-// `user` so that the thread continues at the moved instruction of its site, with the
-// program's registers. Returns false if the thread is at another place, or if its stack
-// cannot be read.
+// If a thread has reached the gate (doorbells.hpp), changes `user` so that the thread
+// continues at the moved instruction of its site. Returns false if the thread is at
+// another place, or if its stack cannot be read.
 static bool to_moved(AddressSpace& space, user_regs_struct& user)
 {
     std::uint64_t pc = user.rip - space.runtime.image.value;
@@ -138,7 +134,7 @@ static bool to_moved(AddressSpace& space, user_regs_struct& user)
 
 // Runs the thread until it stops by itself or waits at the gate. If this takes too
 // long, interrupts the thread, and with Try::last also gives up on the target. Returns
-// false if the thread has exited, or if it does not stop even after the interrupt.
+// false if the thread has exited or does not stop.
 bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
@@ -176,16 +172,15 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
             client_.check_in_wait(); // resets Mailbox::rang()
             if (!space->budget.is_spent())
                 continue;
-            // The time budget is spent, so the thread is in a loop or sleeps in the
-            // kernel.
+            // The thread is in a loop or sleeps in the kernel.
             if (which == Try::last)
                 tracees_.give_up(*space, why_late);
             if (interrupted_ns == 0) {
                 ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
                 interrupted_ns = monotonic_ns();
             }
-            // Wait a little for the stop. A thread that has not stopped by then sleeps
-            // in the kernel, and its stop is handled when it occurs.
+            // A thread that has not stopped after this time sleeps in the kernel. Its
+            // stop is handled when it occurs.
             if (monotonic_ns() - interrupted_ns < stop_at_once_ns)
                 continue;
             thread.running_out = false;
@@ -215,8 +210,7 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
 }
 
 // Emulates moved instructions, beginning at the thread's pc, for as long as possible.
-// Afterwards the thread is at the next moved instruction, or in the program. Returns
-// false if no instruction was emulated or the registers could not be set.
+// Returns false if no instruction was emulated or the registers could not be set.
 static bool emulate_moved(AddressSpace& space, const Thread& thread,
                           user_regs_struct& user)
 {
@@ -256,8 +250,8 @@ static bool emulate_moved(AddressSpace& space, const Thread& thread,
     return any && set_regs(thread.tid, user);
 }
 
-// Runs a thread to the gate, which the caller has shut. If the target has no doorbells,
-// there is no gate, and the thread is single-stepped once.
+// Runs a thread to the gate, which the caller has shut. Without doorbells there is no
+// gate, and the thread is single-stepped once.
 bool RuntimeExit::run_to_gate(Thread& thread, Try which)
 {
     bool has_gate = thread.process->space->runtime.doorbells.are_armed();
@@ -265,8 +259,8 @@ bool RuntimeExit::run_to_gate(Thread& thread, Try which)
 }
 
 // Moves a thread that is in our code closer to the program's code. Sets `ran` to false
-// if only the registers were changed and the thread did not run. Returns false if the
-// thread has exited or does not stop in time.
+// if the thread did not run. Returns false if the thread has exited or does not stop in
+// time.
 bool RuntimeExit::run_to_program(Thread& thread, bool& ran)
 {
     ran = true;
@@ -305,9 +299,8 @@ void RuntimeExit::deliver_deferred(Thread& thread)
             space->budget.given_up()) {
             thread.in_our_code_ns = 0;
             if (drop_cancelled(thread)) {
-                // A later signal can still cancel one of the deferred signals, as
-                // SIGCONT cancels stop signals. Another thread may already have stopped
-                // for such a later signal, so collect all stops first.
+                // A signal that cancels a deferred signal may already have stopped
+                // another thread, so all stops are collected first.
                 while (tracees_.collect(Wait::poll)) {
                 }
                 if (tracees_.find_thread(tid) != &thread)
@@ -320,7 +313,7 @@ void RuntimeExit::deliver_deferred(Thread& thread)
         if (!run_to_program(thread, ran))
             return;
         if (!ran)
-            continue; // the thread has not run, so it is still in the same stop
+            continue;
         if (thread.is_interrupt())
             continue;
         bool step = thread.event() == 0 && get_siginfo(tid, info) &&
@@ -334,9 +327,8 @@ void RuntimeExit::deliver_deferred(Thread& thread)
                 defer_signal(thread, info);
             continue;
         }
-        // The main loop handles the stop that the thread has just reached. Then
-        // tracees_.go_on() interrupts the thread again, and the agent calls this
-        // function again at the stop that the interrupt causes.
+        // The main loop handles this stop. Then tracees_.go_on() interrupts the thread,
+        // and the agent calls this function again.
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Moves a thread from our code back into the program, because a signal has arrived
-// for the thread or because the code is about to be removed.
+// Moves a thread from our code back into the program, because a signal has arrived for
+// the thread or because the code is about to be removed.
 //
-//   for a signal   The signal is deferred. The agent shuts the gate (doorbells.hpp), so
-//                  that a thread that leaves the runtime waits there. The thread runs
-//                  to the gate. The remaining moved instructions are emulated, or
-//                  single-stepped if that is not possible. Then the signal is sent
-//                  again. When the thread stops for the signal, the agent restores the
-//                  original siginfo of the signal.
-//   for removal    A thread in the runtime first runs to the gate. At the gate and in a
-//                  trampoline, the registers show which instruction of the original
-//                  text is next. The thread continues there.
+//   for a signal   The signal is deferred. The thread runs to the gate (doorbells.hpp),
+//                  which the agent has shut. The remaining moved instructions are
+//                  emulated or single-stepped. Then the signal is sent again.
+//   for removal    A thread in the runtime runs to the gate. The registers show which
+//                  instruction of the original text is next. The thread continues there.
 //
-// Signals that arrive before the thread has left our code are deferred, too
-// (hold/deferred_signals.hpp). A flood of signals would prevent the thread from making
-// progress. So after eight deferred signals the agent blocks signals while the thread
-// runs in our code. If the agent dies during that time, deferred signals are lost, and
-// the thread restores its own mask when it leaves the runtime (runtime.h, masked_tid).
-// A thread under seccomp does not restore its mask, because its filter could forbid the
-// system call. Its signals then stay blocked.
+// After eight deferred signals (hold/deferred_signals.hpp), the agent blocks signals
+// while the thread runs in our code. Otherwise the thread might make no progress. If
+// the agent dies during that time, deferred signals are lost, and the thread restores
+// its own mask (masked_tid in runtime.h). The mask of a thread under seccomp is not
+// restored.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -41,17 +35,15 @@ public:
     // Moves a stopped thread back into the program, sends its deferred signals again
     // and resumes it.
     void deliver_deferred(Thread& thread);
-    // Interrupts the threads with deferred signals that did not fit into the kernel's
-    // queue, so that these signals are sent again. Does nothing unless the alarm
-    // Alarms::full_queue is due.
+    // Interrupts the threads whose deferred signals did not fit into the kernel's
+    // queue, so that the signals are sent again. Does nothing unless Alarms::full_queue
+    // is due.
     void retry_full_queues();
-    // Takes a stopped thread back to the original text, from which our jumps have been
-    // removed. Returns false if the thread exits or does not stop in time. There are
-    // two special cases:
-    //   - A moved instruction faults. The thread remains stopped for the fault. The
-    //     address of the fault is changed to that of the original instruction.
-    //   - Our code itself faults, because the program has changed or unmapped it. Then
-    //     the agent gives up on the target.
+    // Takes a stopped thread back to the original text, after our jumps have been
+    // removed. Returns false if the thread exits or does not stop in time. If a moved
+    // instruction faults, the thread remains stopped for the fault, with the address of
+    // the original instruction. If our code itself faults, the agent gives up on the
+    // target.
     bool run_out(Thread& thread, Try which);
 
 private:

@@ -45,9 +45,8 @@ void RuntimeLoader::refresh_config(AddressSpace& space)
     writer.set_all(config.execname, std::span<const char>(name));
     if (auto offset = space.errno_place.offset(space))
         space.runtime.learn_errno(*offset);
-    // With doorbells, the runtime needs no system calls, and must not make any. The
-    // program may install a seccomp filter at any time, and the filter may kill the
-    // process for a system call.
+    // With doorbells, the runtime must make no system calls. The program may install a
+    // seccomp filter that kills the process for such a call.
     bool may_call = !space.runtime.doorbells.are_armed();
     for (Thread* thread : tracees_.threads_in(space)) {
         std::string own = thread_status(thread->process->pid, thread->tid);

@@ -2,16 +2,14 @@
 // Loads the runtime into a target. A stopped thread of the target makes the system
 // calls.
 //
-//   1. Map a scratch page and create a socket pair. The agent copies both ends
-//      (pidfd_getfd) and sends three descriptors through one of them: those of the
-//      arena's program and data parts, and that of the config.
+//   1. Map a scratch page and create a socket pair. Send three descriptors through the
+//      pair: the arena's program part, the arena's data part, and the config.
 //   2. Reserve two regions and map the parts of the runtime and the arena in them.
 //   3. Write the image through /proc/PID/mem, and arm the doorbells.
 //   4. Close the descriptors and unmap the scratch page.
 //
 // The steps use no file names, so mount namespaces do not matter. No page is ever both
-// writable and executable. The target's descriptors for the program part and for the
-// config are read-only. If a step fails, the earlier steps are undone, and the error
+// writable and executable. If a step fails, the earlier steps are undone, and the error
 // names the step.
 #pragma once
 
@@ -32,11 +30,10 @@ public:
     {
     }
 
-    // Loads the runtime if the target does not have it yet. If loading fails, later
-    // calls do not try again. They fail with Code::unsupported and the text of the
-    // first error. There are two errors after which the next call tries again:
-    //   - Code::gone
-    //   - Code::busy because no thread could make a system call
+    // Loads the runtime if the target does not have it yet. The next call tries again
+    // after Code::gone, and after Code::busy if no thread could make a system call.
+    // After other errors, later calls fail with Code::unsupported and the text of the
+    // first error.
     Result<Ok> ensure(StoppedWorld& world);
 
 private:

@@ -9,8 +9,8 @@
 
 namespace dt::agent {
 
-// At most three quarters of the table of stack-walking rules are used, because searches
-// in a fuller table are slow.
+// The table of stack-walking rules is at most three quarters full, because searches in
+// a fuller table are slow.
 constexpr std::size_t max_rules = DT_RT_MAX_RULES / 4 * 3;
 
 void RuntimeMap::forget()
@@ -44,7 +44,7 @@ void RuntimeMap::learn_errno(std::int64_t offset)
 }
 
 // Returns the key of a retired entry. The entry keeps its place in the table, but
-// matches no thread, because no thread in the table has an odd fs_base.
+// matches no thread, because an fs_base is never odd.
 static std::uint64_t retired(std::uint64_t fs_base)
 {
     return fs_base | 1;
@@ -55,9 +55,8 @@ Result<Ok> RuntimeMap::make(pid_t pid)
     forget();
     if (auto made = config_.make(pid); !made)
         return made;
-    // Compiled code looks for a thread only in the entry dt_rt_thread_slot(fs_base).
-    // Free entries contain 0, so a thread with fs_base 0 would match such an entry.
-    // Therefore the entry for fs_base 0 is marked as retired.
+    // Free entries contain 0, so a thread with fs_base 0 would match a free entry.
+    // Therefore the entry for fs_base 0 is retired.
     config_.set(config().threads[dt_rt_thread_slot(0)].fs_base, retired(0));
     return Ok{};
 }
@@ -100,8 +99,8 @@ void RuntimeMap::retire_thread(std::uint64_t fs_base)
         config_.announce(slot->fs_base, retired(fs_base));
 }
 
-// Makes a sequence number odd while this object exists. A reader that finds an odd
-// number, or a changed number after its reads, discards what it has read.
+// Makes a sequence number odd while this object exists. A reader discards its data if
+// the number is odd or has changed.
 class Rewriting {
 public:
     Rewriting(RuntimeConfig& config, const std::uint32_t& seq)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The agent's data about the runtime in a target: the addresses, the config, the site
-// table and the threads of the runtime.
+// The agent's data about the runtime in a target: addresses, config, site table,
+// threads.
 //
-// The agent writes the config while threads of the target read it (runtime_config.hpp).
-// So the list that says which probes fire at a site is never changed in place. A new
-// list replaces it.
+// The agent writes the config while threads read it (runtime_config.hpp). So a site's
+// list of probes is never changed in place. A new list replaces it.
 #pragma once
 
 #include "base/result.hpp"
@@ -37,8 +36,7 @@ public:
     // Creates the config. Does not change the target.
     Result<Ok> make(pid_t pid);
     void forget(); // called when the runtime is no longer in the target
-    // The reason why the runtime cannot be loaded, or empty if it can be loaded.
-    // forget() does not clear the reason.
+    // Why the runtime cannot be loaded, or empty. forget() does not clear the reason.
     std::string refusal;
     const dt_rt_config& config() const { return config_.own(); }
     RuntimeConfig& writer() { return config_; }
@@ -52,9 +50,9 @@ public:
     // Enables or disables the runtime's probes in this process, but not in its forked
     // children. Returns false if the process has exited.
     bool let_fire(AddressSpace& space, bool on) const;
-    // Gives the runtime the offset of errno, relative to a thread's fs_base. Does
-    // nothing if the runtime is not loaded. Until this call, the runtime requests errno
-    // from the agent.
+    // Gives the runtime the offset of errno, relative to a thread's fs_base. Until
+    // then, the runtime makes upcalls for errno. Does nothing if the runtime is not
+    // loaded.
     void learn_errno(std::int64_t offset);
     // The threads that may share one fs_base.
     struct SharedBase {
@@ -84,17 +82,15 @@ public:
     // Sets the address of the trampoline's tail, to which the runtime returns.
     void set_back(std::uint32_t site, TargetAddr tail);
     // Sets the condition of a site's conditional jump (dt_rt_site::taken). Return
-    // probes of the site fire only if the condition is true. Must be called before
-    // set_firings().
+    // probes fire only if the condition is true. Must be called before set_firings().
     void set_condition(std::uint32_t site, std::uint32_t condition);
     // Sets the list of probes that fire at a site (struct dt_rt_firing). An empty list
     // makes the site inert. Returns false if the table of these lists is full.
     bool set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings);
-    // Makes compiled code fire the only probe of a site, instead of the engine.
-    // `clauses` has one element for each clause of the probe. Must be called after
-    // set_firings(). A site keeps the data of its first compiled probe until the site
-    // is freed. If the site's probe is now a different one, nothing changes, and the
-    // engine fires it.
+    // Makes compiled code, instead of the engine, fire the only probe of a site.
+    // `clauses` has one element for each clause. Must be called after set_firings().
+    // Does nothing if the site already has compiled code for another probe, until the
+    // site is freed.
     struct Compiled {
         TargetAddr code;  // if 0, the engine executes this clause and all later ones
         TargetAddr probe; // the struct dt_probe of the clause's probe
@@ -119,8 +115,8 @@ public:
     void set_ranges(const std::vector<Mapping>& mappings);
     bool in_ranges(TargetAddr at) const;
 
-    // Adds a rule for walking the stack. If the table is full, all older rules are
-    // removed first.
+    // Adds a rule for walking the stack. Removes all older rules first if the table is
+    // full.
     void add_rule(const dt_rt_rule& rule);
     bool has_rule(TargetAddr at) const;
     void forget_rules();
@@ -134,8 +130,8 @@ private:
     site_behind(std::uint32_t site, const Compiled& compiled, std::uint32_t next);
     std::uint64_t plain_code(const dt_rt_site& site) const;
     const dt_rt_thread* find_slot(std::uint64_t fs_base) const;
-    // Returns the rule for this address. If there is none, returns a free entry for
-    // the rule, or null if no entry is free.
+    // Returns the rule for this address, or else a free entry for it. Returns null if
+    // no entry is free.
     const dt_rt_rule* find_rule(std::uint64_t at) const;
 
     RuntimeConfig config_;
@@ -146,14 +142,14 @@ private:
     std::map<std::uint32_t, std::vector<std::uint32_t>>
         free_lists_; // unused firing lists; key: length
     // The additional sites for the second and later clauses of a probe. The key is the
-    // site that has the trampoline. free_site() frees them together with that site.
+    // site that has the trampoline. free_site() frees all of them together.
     std::map<std::uint32_t, std::vector<std::uint32_t>> behind_;
     std::uint32_t n_threads_ = 0;
     std::vector<const dt_rt_rule*> rules_; // entries of the rule table that are in use
 };
 
-// While this object exists, threads that leave the runtime wait at its gate. Without
-// doorbells there is no gate, and the object has no effect.
+// Threads that leave the runtime wait at its gate while this object exists. Has no
+// effect without doorbells.
 class ShutGate {
 public:
     explicit ShutGate(RuntimeMap& runtime);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The site table. For each site it contains the address of the code that the trampoline
-// calls, and a list of the probes that fire there (struct dt_rt_firing).
+// The site table. A site contains the address of the code that its trampoline calls,
+// and a list of the probes that fire there (struct dt_rt_firing).
 //
-// A new site is inert, which means that its list is empty. set_firings() sets the list,
-// and the engine then fires these probes. If the list has only one probe,
-// set_compiled() can replace the engine with compiled code. The compiled code at a site
-// runs one clause. Each further clause of the probe is stored as an additional site,
-// which has no trampoline and is freed together with the first site.
+// An inert site has an empty list. set_firings() sets the list, and the engine then
+// fires the probes. If the list has only one probe, set_compiled() can replace the
+// engine with compiled code. A site's code runs one clause. Each further clause of the
+// probe has an additional site, which has no trampoline and is freed together with the
+// first site.
 #include "ptrace-agent/inject/runtime_map.hpp"
 
 #include "ptrace-agent/runtime/image.hpp"
@@ -18,8 +18,8 @@
 
 namespace dt::agent {
 
-// If this many sites exist, no sites are added for the second and later clauses. The
-// engine then executes probes that have several clauses.
+// With this many sites, the engine executes probes that have several clauses, because
+// no additional sites are added.
 constexpr std::uint32_t max_sites_with_code = DT_RT_MAX_SITES / 2;
 
 std::array<std::span<std::byte>, 4> RuntimeMap::room_for(std::size_t n_sites)
@@ -74,7 +74,7 @@ void RuntimeMap::set_code(const dt_rt_site& site, std::uint64_t code)
 }
 
 // Returns the address of the code for a site without compiled code. This code makes the
-// engine fire the site's probes. For a site without probes, it fires nothing.
+// engine fire the site's probes, if any.
 std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
 {
     const dt_rt_header& header = runtime_header();
@@ -86,8 +86,8 @@ std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
            std::uint64_t{DT_RT_CONDITION_BYTES} * (site.condition & 0xf);
 }
 
-// Writes the data that compiled code reads to a site. Returns false if the site already
-// has different data, which a thread may be about to read.
+// Writes the data for compiled code to a site. Returns false if the site already has
+// other data, which a thread may be about to read.
 bool RuntimeMap::tell(const dt_rt_site& site, const Compiled& compiled)
 {
     if (site.probe != 0 && (site.probe != compiled.probe.value ||
@@ -99,9 +99,8 @@ bool RuntimeMap::tell(const dt_rt_site& site, const Compiled& compiled)
     return true;
 }
 
-// Returns an additional site that runs a clause and then continues with the site
-// `next`, or ends if `next` is 0. Reuses an existing site if possible. Returns nothing
-// if the table is full.
+// Returns an additional site that runs a clause and then continues with the site `next`
+// (0: ends). Reuses an existing site if possible. Returns nothing if the table is full.
 std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
                                                      const Compiled& compiled,
                                                      std::uint32_t next)
@@ -154,9 +153,8 @@ void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> cl
     set_code(site, clauses[0].code.value);
 }
 
-// Returns the index of a list that contains these firings. If the site's current list
-// contains the same firings, returns that list. Otherwise returns a free or new list,
-// because a thread may be reading the current one. Returns nothing if the table is
+// Returns the index of a list that contains these firings. Never changes the site's
+// current list, because a thread may be reading it. Returns nothing if the table is
 // full.
 std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
                                                   std::span<const dt_rt_firing> firings)
@@ -187,8 +185,8 @@ std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
 bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)
 {
     const dt_rt_site& entry = config().sites[site];
-    // If the list is empty, the entry keeps the index of the site's old list, because
-    // list_for() may use that list again and free_site() frees it.
+    // An empty list does not replace the index of the old list: list_for() may use the
+    // old list again, and free_site() frees it.
     std::uint32_t first = entry.first_firing;
     if (!firings.empty()) {
         auto list = list_for(site, firings);
@@ -200,7 +198,7 @@ bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> f
                                [](const auto& f) { return f.kind == DT_RT_RETURN; });
     if (!returns)
         config_.publish(entry.condition, 0);
-    // A single atomic store writes both numbers, because threads may be reading them.
+    // Threads may be reading both numbers, so one atomic store writes both.
     config_.publish_pair(entry.first_firing, first, entry.n_firings,
                          static_cast<std::uint32_t>(firings.size()));
     if (returns)

@@ -17,15 +17,14 @@ void ThreadBases::learn(Thread& thread)
     if (space.runtime.image.value == 0 || !thread.is_stopped() ||
         !get_regs(thread.tid, user))
         return;
-    // If gs_base is a key, but not this thread's key, the thread has inherited it, or
-    // an agent that was killed has set it.
+    // A gs key that is not this thread's key was inherited, or was left by a killed
+    // agent.
     if (dt_rt_is_gs_key(user.gs_base) && user.gs_base != thread.gs_key)
         set_gs_base(thread.tid, thread.gs_key);
     place(thread, user.fs_base);
 }
 
-// Gives a stopped thread a gs key, which is a gs_base that identifies the thread. Does
-// nothing if the thread uses %gs.
+// Gives a stopped thread a gs key. Does nothing if the thread uses %gs.
 void ThreadBases::give_gs_key(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
@@ -65,8 +64,8 @@ void ThreadBases::place(Thread& thread, std::uint64_t fs_base)
         return;
     }
     Thread* other = tracees_.find_thread(space.runtime.tid_of(fs_base));
-    // A vfork child has the fs_base of its parent. The parent waits until the child has
-    // exited or executed another program, so the fs_base does not count as shared.
+    // A vfork child has the fs_base of its parent, which waits until the child has
+    // exited or executed another program. So the fs_base does not count as shared.
     if (other == nullptr || other == &thread || other->fs_base != fs_base ||
         other->process->space != thread.process->space || other->in_vfork ||
         other->process->parent == thread.process->pid)
@@ -99,9 +98,9 @@ void ThreadBases::learn_from_upcall(Thread& thread, std::uint64_t fs_base)
         find_others(space, thread);
 }
 
-// Finds the threads that still share the fs_base of `thread`, and gives them gs keys if
-// there are any. Stops running threads to read their fs_base, but only at the 1st, 2nd,
-// 4th, 8th, ... upcall.
+// Finds the threads that still share the fs_base of `thread`, and gives them gs keys.
+// Stops running threads to read their fs_base, but only at the 1st, 2nd, 4th, 8th, ...
+// upcall.
 void ThreadBases::find_others(AddressSpace& space, Thread& thread)
 {
     const std::uint64_t fs_base = thread.fs_base;

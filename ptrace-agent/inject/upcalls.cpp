@@ -80,9 +80,8 @@ void Upcalls::serve_ring(const std::shared_ptr<AddressSpace>& space, const Ring&
     const dt_rt_config& config = space->runtime.config();
     Thread* thread = caller_of(*space, ring.tid);
     if (ring.bell == DT_RT_N_BELLS) {
-        // The thread waits at the gate (doorbells.hpp). If RuntimeExit is making the
-        // thread run to the gate, stop the thread. Any other thread waits until the
-        // gate is opened.
+        // The thread waits at the gate (doorbells.hpp). It is stopped if RuntimeExit
+        // made it run to the gate. Otherwise it waits until the gate is opened.
         if (thread != nullptr && thread->running_out)
             tracees_.stop_one(*thread);
         return;

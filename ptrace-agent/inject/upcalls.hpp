@@ -2,9 +2,8 @@
 // Serves upcalls: the requests that threads make from inside the runtime. A thread uses
 // a doorbell, or a trap if the target has no doorbells (probe_context.hpp).
 //
-// A thread that waits at a doorbell is in the kernel and is not stopped. Most requests
-// need no stop. The agent stops the thread only if the request reads or sets registers,
-// or if the thread must wait.
+// A thread that waits at a doorbell is in the kernel and is not stopped. The agent
+// stops the thread only if the request needs registers, or if the thread must wait.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -44,8 +43,7 @@ private:
     ClientWait& client_wait_;
 };
 
-// Returns the thread's id in its innermost pid namespace. Doorbell messages identify
-// threads by this id.
+// Returns the thread's id in its innermost pid namespace, as in doorbell messages.
 pid_t number_of(Thread& thread);
 
 } // namespace dt::agent

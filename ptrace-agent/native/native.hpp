@@ -5,17 +5,16 @@
 //                   │
 //                   └─ refused, with a reason: the engine interprets the clause
 //
-// A clause can be compiled if its actions count, sum, quantize or record, and if the
-// values of its predicate and its actions are computed only from arguments, constants,
-// `timestamp`, `pid`, `tid` and thread-local integers. Such a clause needs no frame and
-// no stack of the runtime. It needs a shard only if it records. If the code encounters
-// a case that it does not handle, it jumps to the engine before it has run any action.
+// A clause can be compiled if its actions only count, sum, quantize or record. Its
+// values must be computed from arguments, constants, `timestamp`, `pid`, `tid` and
+// thread-local integers. The code needs no stack of the runtime, and needs a shard only
+// if it records. If the code encounters a case that it does not handle, it jumps to the
+// engine before it has run any action.
 //
-// All probes of a clause share its code. Data that differs from probe to probe is in
-// the site (struct dt_rt_site). Static probes are an exception, because the same
-// argument can be in different places at different probes. Two static probes share code
-// only if each argument that the clause reads is in the same place at both probes. Code
-// is compiled for one target, because it contains addresses of that target.
+// All probes of a clause share its code. Data that differs between probes is in the
+// site (struct dt_rt_site). Static probes share code only if each argument that the
+// clause reads is in the same place. The code is for one target, because it contains
+// addresses.
 #pragma once
 
 #include "base/result.hpp"
@@ -70,7 +69,7 @@ struct Step {
 };
 
 // The position of a clause among the clauses of its probe. If the number of clauses
-// changes later, the compiled code leaves the probe to the engine.
+// changes later, the engine fires the probe.
 struct Place {
     std::uint32_t n_clauses = 1;
     bool is_last = true;
@@ -91,8 +90,8 @@ struct ClausePlan {
         bool time = false;
         bool thread = false;             // pid or tid
         std::vector<std::uint32_t> self; // ids of thread-local variables, ascending
-        // A bit for each argument that is read before the actions. If the read fails,
-        // the engine can still run the clause.
+        // A bit for each argument that is read before the actions. If a read fails, the
+        // engine can still run the clause.
         std::uint32_t ahead = 0;
     };
     Needs for_predicate, for_steps;
@@ -101,19 +100,18 @@ struct ClausePlan {
 };
 
 // Plans a clause. Returns Code::unsupported, with the reason, if the engine must run
-// the clause.
+// it.
 Result<ClausePlan> plan_clause(const void* arena, std::uint32_t clause,
                                Arguments arguments, Place place,
                                std::span<const dt_operand> operands = {});
 
-// The distance between the image and the code of each clause is a multiple of this
-// number of bytes.
+// The distance in bytes between the image and each clause's code is a multiple of this.
 constexpr std::uint64_t code_align = 64;
 struct Compiled {
     std::vector<std::byte> bytes;
     // Offsets in the code. A thread that faults in [begin, end) continues at `to`. The
-    // fault means that the thread has no struct rseq at the usual place, or that an
-    // argument is not readable. The code at `to` accesses neither of them.
+    // fault means that the thread has no struct rseq, or that an argument is not
+    // readable.
     struct Fixup {
         std::uint64_t begin, end, to;
     };

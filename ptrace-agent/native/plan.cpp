@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decides which clauses can be compiled, and which data their code needs. This file
-// depends on DIF, but not on the processor.
+// Decides which clauses can be compiled, and which data their code needs. Nothing here
+// depends on the processor.
 #include "ptrace-agent/native/native.hpp"
 
 #include "dif/actions.h"
@@ -116,8 +116,7 @@ Result<Ok> Planner::builtin(std::uint32_t id, ClausePlan::Needs& needs)
     return refuse("it uses a builtin that needs the engine");
 }
 
-// Returns whether native code may use the slot of a thread-local variable. Slots
-// contain integers only (dif/slots.c).
+// Slots contain integers only (dif/slots.c).
 bool Planner::has_slot(std::uint32_t id) const
 {
     const auto* index = static_cast<const dt_u32*>(dt_at(base_, arena_->var_index));
@@ -238,8 +237,8 @@ Result<Ok> Planner::part_of_key(const dt_action& action)
     bool stored = stores_;
     if (auto ok = value(action.difo, action.brief, plan_.for_steps, part.value); !ok)
         return ok;
-    // The keys of all aggregations are computed before the first action runs. That is
-    // wrong for a key that stores to a variable, or reads one after a store.
+    // The keys of all aggregations are computed before the first action runs. So a key
+    // must not store to a variable, or read a variable after a store.
     key_is_stale_ |= stores_ != stored || (stored && reads_self_);
     key_.push_back(part);
     return Ok{};

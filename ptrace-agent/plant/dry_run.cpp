@@ -3,8 +3,7 @@
 //
 // plan() takes the same steps as Planter::plant(), but writes nothing to the target.
 // The steps work on a temporary AddressSpace with copies of the agent's own
-// breakpoints. SimulatedRoom records the memory that planting would map, and maps
-// nothing. The target continues to run.
+// breakpoints. The target continues to run.
 #include "ptrace-agent/plant/placement.hpp"
 #include "ptrace-agent/plant/planter.hpp"
 #include "ptrace-agent/plant/site_extents.hpp"
@@ -38,9 +37,8 @@ private:
 };
 
 // Returns why the runtime cannot be loaded into the process, or an empty string. Checks
-// for only one reason: injection must suspend a seccomp filter, which requires
-// CAP_SYS_ADMIN. The check assumes that root has this capability, and that no other
-// user has it.
+// only for a seccomp filter, which must be suspended. This requires CAP_SYS_ADMIN. The
+// check assumes that root has this capability, and that no other user has it.
 static std::string runtime_refusal(pid_t pid)
 {
     std::string status = read_proc_file(pid, "status");
@@ -50,8 +48,7 @@ static std::string runtime_refusal(pid_t pid)
            "dtrace cannot suspend its filter, which requires CAP_SYS_ADMIN";
 }
 
-// Fills in the plans for the sites of all new tracepoints, from the result of
-// plan_jumps().
+// Fills in the plans for the sites of all new tracepoints.
 static void plan_fresh(PlacedSites& work, const JumpReport& jumps, JumpPlan& plan,
                        const std::vector<Tracepoint*>& wanted, Mechanism mechanism,
                        std::vector<SitePlan>& plans)

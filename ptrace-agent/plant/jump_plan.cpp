@@ -7,20 +7,17 @@
 //                          └── limit_by_plan() ◀───┘
 //
 // If no other area helps, a short window (a pair, a chain or a punned jump) is planned
-// in another way. patch_sites() and limit_by_plan() (site_extents.hpp) decide which
-// bytes a window may take.
+// in another way.
 //
 // A jump reaches 2 GiB in both directions, and some bytes of its displacement must be
-// trap bytes (fasttrap/patch.hpp). So a trampoline must be at certain distances from
-// its window. Areas for trampolines are mapped in gaps between the target's mappings:
+// trap bytes (fasttrap/patch.hpp). Areas for trampolines are mapped in gaps between the
+// target's mappings, but never where the heap or the main thread's stack may grow:
 //
 //   map_area()             an area for all windows in a part of the text, or for one
 //                          window
 //   map_stub_areas()       small areas for the stubs of punned jumps
 //   map_far_areas(), map_areas_of_stubs()
 //                          areas for the stubs of pairs and chains
-//
-// No area is mapped where the heap or the main thread's stack may grow.
 #include "ptrace-agent/plant/jump_plan.hpp"
 
 #include "base/page_bytes.hpp"
@@ -38,20 +35,20 @@ constexpr std::uint64_t near_stack = 64 << 20; // bytes kept free below the stac
 constexpr std::uint64_t near_heap = 256 << 20; // bytes kept free for brk(2)
 constexpr std::uint64_t lowest_address = 1 << 20;
 constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
-// Sizes of areas in bytes. An area takes address space, but only its written pages take
-// memory. An area of at least smallest_common bytes serves all windows in common_text
-// bytes of text. Smaller areas are tried if no gap is large enough.
+// Sizes of areas in bytes. Only written pages take memory. An area of at least
+// smallest_common bytes serves all windows in common_text bytes of text. Smaller areas
+// are tried if no gap is large enough.
 constexpr std::uint64_t area_sizes[] = {16 << 20, 4 << 20, 128 << 10};
 constexpr std::uint64_t smallest_common = 4 << 20;
 constexpr std::uint64_t common_text = 14 << 20;
 
 // The largest area that TrampolineSpace uses only for stubs.
 constexpr std::uint64_t stub_area_bytes = 4 * page_bytes;
-// The kernel limits the number of mappings of a process, and each area is a mapping.
+// The kernel limits the number of mappings of a process.
 constexpr std::size_t max_stub_areas = 4096;
 constexpr std::size_t max_areas = max_stub_areas + 256; // areas of all sizes
-// In each round, the short windows for which there was no room are planned in another
-// way. A site that has no room after the last round gets no jump.
+// In each round, the short windows without room are planned in another way. A site that
+// has no room after the last round gets no jump.
 constexpr int max_rounds = 14;
 
 // The addresses from `start` up to, but not including, `end`.
@@ -102,9 +99,9 @@ static std::uint64_t clamp_add(TargetAddr at, std::int64_t distance)
     return static_cast<std::uint64_t>(std::clamp<__int128>(sum, 0, highest_address));
 }
 
-// Divides the mapping that contains an address into parts of common_text bytes, each of
-// which one area can serve. Returns the part that contains the address. If no mapping
-// contains the address, returns only the byte at the address.
+// Divides the mapping that contains an address into parts of common_text bytes. Returns
+// the part that contains the address. If no mapping contains the address, returns only
+// the byte at the address.
 static Gap text_around(const std::vector<Mapping>& mappings, TargetAddr at)
 {
     const Mapping* mapping = find_mapping(mappings, at);
@@ -118,7 +115,7 @@ static Gap text_around(const std::vector<Mapping>& mappings, TargetAddr at)
 // Returns an address for an area of this size, or nothing if no gap is large enough.
 // Each of `pieces` is a range that a jump from `origin` can reach. The area contains at
 // least a page of one of them. The first pieces are preferred, because they are nearest
-// to the text. The area extends away from the text.
+// to the text.
 static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
                                            TargetAddr origin,
                                            const std::vector<Reach>& pieces,
@@ -142,8 +139,6 @@ static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
     return std::nullopt;
 }
 
-// Maps an area and adds it to the TrampolineSpace. Returns false if the area cannot be
-// mapped.
 static bool add_area(AddressSpace& space, Room& room, TargetAddr at,
                      std::uint64_t bytes, Room::Holds holds)
 {
@@ -155,8 +150,7 @@ static bool add_area(AddressSpace& space, Room& room, TargetAddr at,
 }
 
 // Maps an area for the trampoline of a window. The first call for a part of the text
-// (text_around()) tries to map an area that serves all windows in that part. Returns
-// whether an area was mapped.
+// (text_around()) tries to map an area for all windows in that part.
 static bool map_area(AddressSpace& space, Room& room, const Window& window)
 {
     std::vector<Mapping> mappings = room.mappings();
@@ -176,8 +170,8 @@ static bool map_area(AddressSpace& space, Room& room, const Window& window)
     return false;
 }
 
-// Maps areas for the stubs of those jumps of a pair or chain that reach only one range
-// of 16 MiB (far_reach_of()). Returns whether an area was mapped.
+// Maps areas for the stubs of a pair or chain. Handles only jumps that reach a single
+// range of 16 MiB (far_reach_of()). Returns whether an area was mapped.
 static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 {
     bool mapped = false;
@@ -210,13 +204,10 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 
 // Maps areas for the stubs of a pair or chain. Returns whether an area was mapped.
 //
-// If possible, an area contains an entire range of stub_reach_of(). A stub then finds
-// room there, wherever the other jumps of the chain lead. In a smaller area, success
-// would depend on the random addresses of the mappings.
-//
-// Windows near each other share areas. So no area is mapped for a stub if an existing
-// area contains one of the stub's ranges. Fewer than `missing` bytes at each end of the
-// range may be outside that area.
+// If possible, an area contains an entire range of stub_reach_of(). In a smaller area,
+// success would depend on the random addresses of the mappings. No area is mapped for a
+// stub if an existing area contains one of its ranges, except fewer than `missing`
+// bytes at each end.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)
 {
@@ -261,8 +252,7 @@ static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& wi
 }
 
 // Maps small areas for the stubs of punned jumps. A punned jump can lead to only a few
-// addresses, so one or two pages are mapped there. Stubs of windows near each other
-// share pages.
+// addresses, so one or two pages are mapped there.
 static void map_stub_areas(AddressSpace& space, Room& room,
                            const std::vector<Window>& windows)
 {
@@ -273,7 +263,6 @@ static void map_stub_areas(AddressSpace& space, Room& room,
         std::vector<Reach> reach = reach_of(window);
         if (reach.empty())
             continue;
-        // Map the entire range if it is small, otherwise about a page of it.
         std::uint64_t at = clamp_add(window.origin(), reach.front().from);
         std::uint64_t n =
             static_cast<std::uint64_t>(reach.front().to - reach.front().from);
@@ -332,11 +321,11 @@ static void take_room(AddressSpace& space, Room& room,
         if (!at && map_far_areas(space, room, window))
             at = space.patches.space().take(window, bytes);
         // If a punned window has an area nearby, only the room for its stub is missing.
-        // Another area would not help, so none is mapped.
+        // Another area would not help.
         bool may_map =
             window.form != PatchForm::punned || !has_area_near(space, window.at());
-        // The first call may map the area for all windows in this part of the text. If
-        // this window has no room there, the second call maps an area for the window.
+        // The first call may map the area for all windows in this part of the text. The
+        // second call then maps an area for this window.
         for (int i = 0; i < 2 && !at && may_map && map_area(space, room, window); ++i)
             at = space.patches.space().take(window, bytes);
         for (std::uint64_t missing : {std::uint64_t{4 << 20}, page_bytes})
@@ -356,8 +345,7 @@ static void take_room(AddressSpace& space, Room& room,
 }
 
 // Removes the short windows for which there is no room. Records in PatchSite::avoid how
-// each was formed, so that it is not formed in the same way again. Returns their
-// sites, which must be planned again.
+// each was formed. Returns their sites, which must be planned again in another way.
 static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
                                             JumpPlan& plan)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Decides which sites get a jump, which form each jump has, and where its trampoline
-// is. When probes are planted, write_jumps.cpp then writes the jumps. A listing
-// (dtrace -lv) only reports the jumps (dry_run.cpp).
+// is. write_jumps.cpp writes the jumps. A listing (dtrace -lv) only reports them
+// (dry_run.cpp).
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -15,8 +15,8 @@
 
 namespace dt::agent {
 
-// Memory for trampolines in a target. One implementation maps it in the target. Another
-// only records it, for a listing.
+// Memory for trampolines in a target. For a listing, it is only recorded and not
+// mapped.
 class Room {
 public:
     enum class Holds { trampolines, stubs };
@@ -44,9 +44,8 @@ struct JumpPlan {
 inline constexpr const char* no_room = "no free address space is within a jump's reach";
 
 // Plans jumps for the tracepoints in `wanted`, and allocates room for each window in
-// the address space's TrampolineSpace. `wanted` is in ascending order. can_jump()
-// (site_extents.hpp) is true for each of its tracepoints, and no existing window covers
-// any of them.
+// the TrampolineSpace. `wanted` is in ascending order. can_jump() (site_extents.hpp) is
+// true for each tracepoint, and no existing window covers it.
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted, PeriodicTask& periodic);
 // Builds the patch of a planned window. Errors: see PatchBuilder::build().

@@ -4,15 +4,12 @@
 //   prepare():  plan ──▶ build ──▶ write trampolines     usually while the target runs
 //   write():    write jumps to the trampolines           while all threads are stopped
 //
-// Sites that cannot have a jump stay in the list of tracepoints that need a breakpoint.
-// JumpReport has the reasons.
+// JumpReport says why sites have no jump. These sites stay in the list of tracepoints
+// that need a breakpoint.
 //
 // If an existing window covers a new site, that window is removed, and its sites are
-// planned again together with the new one. In that case prepare() and write() run in
-// one stop.
-//
-// A thread with its pc inside a new window continues in the trampoline, at the copy of
-// the instruction that it was about to run.
+// planned again. In that case prepare() and write() run in one stop. A thread with its
+// pc inside a new window continues in the trampoline.
 //
 // Files: write_jumps.cpp plants jumps; update_jumps.cpp handles probes that change or
 // are removed.
@@ -36,8 +33,8 @@ namespace dt::agent {
 struct JumpReport {
     std::string note; // why jumps are impossible, or empty if they are possible
     std::unordered_map<TargetAddr, std::string> reasons; // key: address
-    // The memory of the plan, kept here because freeing it takes a long time. It is
-    // freed after the threads have been resumed.
+    // The memory of the plan. Freeing it takes a long time, so it is freed after the
+    // threads have been resumed.
     std::shared_ptr<void> spent;
 };
 
@@ -64,23 +61,22 @@ public:
     JumpReport plant(StoppedWorld& world, const std::shared_ptr<AddressSpace>& space,
                      std::vector<Tracepoint*>& fresh);
     // Plans and builds jumps, and writes their trampolines. If `world` is null, the
-    // target is running, and no existing window may cover one of the sites. `ready` is
-    // an error if the runtime could not be loaded.
+    // target is running, and no existing window may cover a site. `ready` is an error
+    // if the runtime could not be loaded.
     void prepare(const std::shared_ptr<AddressSpace>& target, StoppedWorld* world,
                  const Result<Ok>& ready, const std::vector<Tracepoint*>& fresh,
                  JumpWork& work);
     // Writes the prepared jumps. Afterwards `fresh` contains only tracepoints without a
-    // jump. These include tracepoints that have lost their jump.
+    // jump, including those that have lost their jump.
     void write(StoppedWorld& world, std::vector<Tracepoint*>& fresh, JumpWork& work);
 
     // Passes the changed list of probes of a tracepoint to the runtime. Returns false
-    // if the tracepoint has no jump, or if the tables of the runtime are full.
+    // if the tracepoint has no jump, or if the runtime's tables are full.
     bool update(AddressSpace& space, const Tracepoint& tp);
     // Removes the jumps that no probe needs any more. The tracepoints in `idle` have
     // just lost their probes.
     void remove(AddressSpace& space, const std::vector<Tracepoint*>& idle);
-    // Frees the trampolines of removed jumps. Does nothing if a thread might be in one
-    // of them.
+    // Frees the trampolines of removed jumps, unless a thread might be in one of them.
     void reclaim(AddressSpace& space);
 
 private:
@@ -100,10 +96,10 @@ private:
 };
 
 // Returns the window that covers a site, or null. An endbr64 is never moved, so the
-// window of a site at an endbr64 begins after the endbr64.
+// window of a site at an endbr64 begins after it.
 Planted* window_over(const AddressSpace& space, const Tracepoint& tp);
-// Sets the extent of a tracepoint to its instruction and the padding and return
-// instructions after it.
+// Sets the extent of a tracepoint to its instruction, and the padding and returns after
+// it.
 void see_padding(const AddressSpace& space, Tracepoint& tp);
 
 } // namespace dt::agent

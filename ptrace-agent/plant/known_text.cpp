@@ -64,8 +64,7 @@ static bool is_same_text(const Mapping& a, const Mapping& b)
 }
 
 // Examines only the text mappings that have changed since the last call. A changed
-// mapping that still contains some of our tracepoints is examined again by the next
-// call.
+// mapping that still contains our tracepoints is examined again by the next call.
 void KnownText::forget_unmapped(AddressSpace& space)
 {
     std::vector<Mapping> now = mappings_of(space.proc_tid());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The text mappings that the agent knows in one address space. The agent compares them
-// with the current mappings, to find breakpoints and jumps in text that was unmapped.
-// If a changed mapping no longer contains the breakpoint or jump of a tracepoint, the
-// agent forgets the tracepoint, and reports the tracepoint's probes in an event.
+// The text mappings that the agent knows in one address space. A changed mapping may no
+// longer contain the breakpoint or jump of a tracepoint. The agent then forgets the
+// tracepoint, and reports its probes in an event.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -27,15 +26,14 @@ public:
     // the target was not grabbed.
     bool changed_since_grab(pid_t tid) const;
 
-    // Forgets the breakpoints and jumps in text that was unmapped. Other text that may
-    // be mapped there now is left unchanged.
+    // Forgets the breakpoints and jumps in text that was unmapped. Does not write to
+    // text that is mapped there now.
     void forget_unmapped(AddressSpace& space);
     // Returns the probes that were forgotten since the last call. The caller reports
     // them in an event.
     std::vector<ForgottenProbe> take_forgotten();
 
-    // Forgets the mappings, and the probes for take_forgotten(). Called when this
-    // memory is no longer traced.
+    // Called when this memory is no longer traced.
     void forget_all();
 
 private:

@@ -62,7 +62,7 @@ static std::optional<std::uint64_t> dynamic_value(AddressSpace& space, Dynamic d
 }
 
 // Returns an address from the dynamic section. Adds the load bias if the dynamic linker
-// has not relocated the address. Some linkers relocate it, and some do not.
+// has not relocated the address.
 static std::optional<std::uint64_t> dynamic_address(AddressSpace& space,
                                                     Dynamic dynamic, std::int64_t tag)
 {
@@ -119,8 +119,7 @@ std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
     return std::nullopt;
 }
 
-// Returns the address of struct r_debug, from the program's DT_DEBUG. The kernel
-// reports where the program headers are (AT_PHDR).
+// Returns the address of struct r_debug, from the program's DT_DEBUG.
 static std::optional<TargetAddr> debug_of_program(AddressSpace& space)
 {
     auto headers = auxv_value(space.proc_tid(), AT_PHDR);
@@ -154,8 +153,7 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
         return false;
     auto base = auxv_value(space.proc_tid(), AT_BASE);
     auto debug = debug_of_program(space);
-    // While the program starts, DT_DEBUG is still 0, but the linker's symbol _r_debug
-    // is available.
+    // While the program starts, DT_DEBUG is still 0.
     if (!debug && base && *base != 0)
         debug = symbol_in(space, {*base}, "_r_debug");
     std::optional<TargetAddr> stop;
@@ -190,9 +188,8 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
     return true;
 }
 
-// Removes the breakpoint in the dynamic linker. The launcher set this breakpoint when
-// it ran the command to the point that evaltime selects. After that point, only probes
-// that are planted need the breakpoint.
+// Removes the breakpoint in the dynamic linker. The launcher set it to run the command
+// to the point that evaltime selects. Later, only planted probes need it.
 void LinkerWatch::forget(AddressSpace& space)
 {
     for (Tracepoint* tp : space.tracepoints.all()) {

@@ -3,8 +3,8 @@
 // objects.
 //
 // The dynamic linker calls an empty function, r_debug.r_brk, before and after it maps
-// or unmaps objects. r_debug.r_state shows what the linker is doing (<link.h>). A
-// tracepoint at that function reports dlopen() and dlclose() to the agent.
+// or unmaps objects. r_debug.r_state shows what the linker is doing (<link.h>). The
+// agent has a tracepoint at that function.
 #pragma once
 
 #include "ptrace-agent/address_space.hpp"
@@ -21,8 +21,8 @@ class JumpWriter;
 class StoppedWorld;
 struct Thread;
 
-// Returns the address of a dynamic symbol of the ELF object whose first page is mapped
-// at `base`. Returns nothing if the object does not define the symbol or has no
+// Returns the address of a dynamic symbol of the ELF object whose first page is at
+// `base`. Returns nothing if the object does not define the symbol or has no
 // DT_GNU_HASH.
 std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
                                     std::string_view name);
@@ -38,9 +38,9 @@ public:
     {
     }
 
-    // Begins to watch the linker of this address space. Returns false if the linker is
-    // already being watched, or cannot be watched. If `later` is not null, the
-    // tracepoint is added to `later`, and the caller plants it.
+    // Begins to watch the linker of this address space. Returns false if it is already
+    // watched, or cannot be watched. If `later` is not null, the tracepoint is added to
+    // `later`, and the caller plants it.
     bool watch(StoppedWorld& world, std::vector<Tracepoint*>* later = nullptr);
     // Removes the breakpoint in the linker. The next planting sets it again.
     static void forget(AddressSpace& space);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads the original text of a target for plan_windows().
-//
-// plan_windows() requests a few bytes at a time, mostly in ascending order. This class
-// reads several pages and keeps them, so that most requests need no system call.
+// Reads the original text of a target for plan_windows(). Keeps several pages, so that
+// most requests need no system call.
 #pragma once
 
 #include "base/page_bytes.hpp"
@@ -18,8 +16,8 @@ namespace dt::agent {
 class OriginalText {
 public:
     explicit OriginalText(const AddressSpace& space) : space_(space) {}
-    // Returns the `n` bytes that begin at the address. If not all of them can be read,
-    // returns fewer bytes or none. The result is valid until the next call.
+    // Returns the `n` bytes that begin at the address, or fewer if not all of them can
+    // be read. The result is valid until the next call.
     std::span<const std::byte> operator()(TargetAddr at, std::size_t n)
     {
         if (!(at >= from_ && at - from_ + n <= text_.size()))

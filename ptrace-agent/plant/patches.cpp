@@ -14,11 +14,9 @@ namespace dt::agent {
 constexpr std::uint64_t span_gap = 4096; // largest gap in a span, in bytes
 constexpr std::size_t max_span = 1 << 20;
 
-// Calls put() for spans of neighbouring items, so that many places in an address space
-// are read and written with few system calls. are_joined() decides whether two
-// neighbours may be in one span, and so whether the bytes between them may be
-// rewritten. put() returns false if it could not access the entire span, for example
-// because a part was unmapped. In that case put() is called again for each item.
+// Calls put() for spans of neighbouring items, to save system calls. are_joined()
+// decides whether the bytes between two neighbours may be rewritten. put() returns
+// false if it could not access the entire span. It is then called again for each item.
 template <class Items, class At, class Joined, class Put>
 static void in_spans(const Items& items, At range, Joined are_joined, Put put)
 {
@@ -53,8 +51,8 @@ static std::pair<TargetAddr, std::size_t> window_of(const Planted* planted)
     return {planted->patch.at, planted->patch.text.size()};
 }
 
-// An are_joined argument for in_spans(), which joins all neighbours. While no thread
-// runs, the text between two windows may be rewritten with the same bytes.
+// Joins all neighbours in in_spans(). While no thread runs, the text between two
+// windows may be rewritten with the same bytes.
 constexpr auto in_stopped_text = [](const auto&, const auto&) { return true; };
 
 static void sort_unique(std::vector<Planted*>& all)
@@ -101,15 +99,14 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
     std::vector<std::byte> bytes;
     in_spans(
         pieces, [](const Piece& p) { return std::pair(p.at, p.code.size()); },
-        // The target may be running, so bytes that may belong to the program must not
-        // be rewritten. The program may own the bytes between two areas.
+        // The target may be running, and the bytes between two areas may belong to the
+        // program.
         [this](const Piece& a, const Piece& b) {
             return space_.area_of(a.at) == space_.area_of(b.at);
         },
         [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
             bytes.assign(n, std::byte{0xcc});
-            // Bytes between the pieces need not be preserved, except those of other
-            // trampolines.
+            // Only bytes of other trampolines must be preserved between the pieces.
             auto known = std::lower_bound(trampolines_.begin(), trampolines_.end(),
                                           Trampoline{from, nullptr}, before);
             bool any_between = known != trampolines_.end() && known->at < from + n;
@@ -141,8 +138,7 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     list.reserve(prepared_.size());
     for (const auto& planted : prepared_)
         list.push_back(planted.get());
-    // Move the threads first, so that no thread ever has its pc in the middle of a
-    // jump.
+    // Move the threads first, so that no thread has its pc in the middle of a jump.
     move_threads(list);
     std::vector<Planted*> unwritten;
     std::vector<std::byte> bytes;

@@ -5,18 +5,13 @@
 //
 // A patch passes through three states:
 //
-//   prepared   Its trampoline is written, but no jump leads to the trampoline yet.
-//              Writing trampolines takes most of the time, but the target can run
-//              meanwhile.
+//   prepared   Its trampoline is written, but no jump leads to it yet.
 //   standing   Its jump is in the text.
 //   retired    Its jump was removed. A thread may still be in the trampoline, which
 //              therefore stays unchanged until reclaim().
 //
-// So find() recognizes an address in a trampoline while a thread's pc can be there.
-//
 // Text is overwritten only if it contains the expected bytes: the original ones, or our
-// jump. Text with other bytes is left unchanged, and the caller is informed. Patches
-// near each other are read and written together.
+// jump. Text with other bytes is left unchanged, and the caller is informed.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -34,8 +29,8 @@ class AddressSpace;
 // A patch with its sites.
 struct Planted {
     Patch patch;
-    // A site's number in the runtime, and the address of its tracepoint. At that
-    // address is an instruction of the window, or the endbr64 before the window.
+    // A site's number in the runtime, and the address of its tracepoint. The address
+    // may be that of an endbr64 before the window.
     struct Probed {
         std::uint32_t site = 0;
         TargetAddr at;
@@ -60,18 +55,18 @@ public:
     // Areas that are mapped for trampolines: first address, number of bytes.
     std::vector<std::pair<TargetAddr, std::uint64_t>> areas;
     // Start addresses of the parts of text for which one large area was requested. Each
-    // area is requested only once, even if it cannot be mapped, until forget_all().
+    // area is requested only once, even if it cannot be mapped.
     std::set<TargetAddr> common_areas;
     bool in_areas(TargetAddr at) const { return space_.area_of(at).has_value(); }
 
     // Writes the trampolines and stubs of `all`, which is in ascending order of
-    // windows. Returns the patches for which that failed, and retires them. Also
-    // retires the patches from earlier calls whose jumps were not written.
+    // windows. Retires and returns the patches for which that failed. Also retires
+    // earlier patches whose jumps were not written.
     std::vector<Planted*> prepare(AddressSpace& text,
                                   std::vector<std::unique_ptr<Planted>> all);
-    // Writes the jumps of the prepared patches. Before that, move_threads moves the
-    // threads that are inside a window into its trampoline. Retires the patches whose
-    // text is not as expected or cannot be written, and returns them.
+    // Writes the jumps of the prepared patches. First calls move_threads, which moves
+    // threads from the windows into the trampolines. Retires and returns the patches
+    // whose text is not as expected or cannot be written.
     using MoveThreads = std::function<void(std::span<Planted* const> by_window)>;
     std::vector<Planted*> write(AddressSpace& text, const MoveThreads& move_threads);
     // Restores the original bytes where our jumps still are, and retires the patches.
@@ -88,22 +83,19 @@ public:
     // unmapped.
     void drop(const std::vector<TargetAddr>& windows);
     // Frees the trampolines of retired patches, except patches with a site at
-    // `kept_site`. The caller has made sure that no thread is in a trampoline or in the
-    // runtime, unless the thread came there from `kept_site`. Returns the numbers of
-    // the sites of the freed patches.
+    // `kept_site`. No thread may be in a trampoline or in the runtime, unless it came
+    // there from `kept_site`. Returns the numbers of the sites of the freed patches.
     std::vector<std::uint32_t> reclaim(TargetAddr kept_site);
     void forget_all();
 
-    // at(), covering() and first_from() find only patches in the state "standing".
+    // at(), covering() and first_from() find only standing patches.
     //
     // Returns the patch of the window that begins at this address, or null.
     Planted* at(TargetAddr window) const;
-    // Returns the patch in the state "standing" that contains the address, or null. A
-    // patch contains its window. If its jump is punned, it also contains the unchanged
-    // bytes that the jump uses.
+    // Returns the patch that contains the address, or null. A patch contains its window
+    // and, if its jump is punned, the unchanged bytes that the jump uses.
     Planted* covering(TargetAddr address) const;
-    // Returns the first patch in the state "standing" that ends after the address, or
-    // null.
+    // Returns the first patch that ends after the address, or null.
     Planted* first_from(TargetAddr address) const;
     // Returns the place of a pc in a window or a trampoline, or nothing.
     std::optional<Found> find(TargetAddr pc) const;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A task that must run about every 0.2 ms while a longer operation is in progress. For
-// example, the agent uses such a task to pass signals on to a running target while it
-// plants probes.
+// A task that must run about every 0.2 ms during a longer operation. For example, the
+// agent passes signals on to a running target while it plants probes.
 #pragma once
 
 #include "base/clock_ns.hpp"
@@ -16,8 +15,7 @@ public:
     PeriodicTask() = default; // does nothing
     explicit PeriodicTask(std::function<void()> task) : what_(std::move(task)) {}
 
-    // Runs the task if it is due. The longer operation calls this function after each
-    // of its steps. A step takes about a microsecond.
+    // Runs the task if it is due. Must be called about every microsecond.
     void operator()()
     {
         constexpr unsigned steps_per_look = 64;

@@ -8,8 +8,7 @@
 
 namespace dt::agent {
 
-// The maximum number of tracepoints in a target before the agent first plants probes.
-// These are the agent's own tracepoints.
+// The agent's own tracepoints: the maximum number before it first plants probes.
 constexpr std::size_t n_few = 4;
 
 // Returns whether the text that is mapped at the address has changed since the client
@@ -32,10 +31,9 @@ static bool has_changed(const std::vector<SeenText>& seen, const Mapping* now,
            now->offset + (at - now->begin) != then.offset + (at - then.begin);
 }
 
-// Makes a tracepoint for a site. If `known` is not null, it is the existing tracepoint
-// at the site's address, and the site is added to it instead. If the text has changed,
-// only adds the site to work.gone. Returns the reason if the site is refused, otherwise
-// an empty string.
+// Makes a tracepoint for a site, or adds the site to `known`, an existing tracepoint.
+// If the text has changed, only adds the site to work.gone. Returns the reason if the
+// site is refused, otherwise an empty string.
 static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t index,
                          const Site& site)
 {
@@ -98,8 +96,8 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
             if (!to || own.size() < 1 + operands_per_part)
                 return "the destination of the indirect jump is unknown";
             of_jump.assign(own.begin(), own.end());
-            // The client decoded the destination from the file. Replace it with the
-            // destination that was decoded from the target's memory.
+            // The client decoded the destination from the file. Use the one from the
+            // target's memory.
             of_jump[0] = *to;
             own = of_jump;
         }
@@ -151,7 +149,7 @@ void place_all(PlacedSites& work, std::span<const Site> sites, PeriodicTask peri
     work.fresh.reserve(sites.size());
     work.sites.reserve(sites.size());
     // Looking up each site in the table is slow. If only the agent's own tracepoints
-    // exist, a short list of them is searched instead.
+    // exist, a short list is searched instead.
     const bool any_there = work.space.tracepoints.size() > n_few;
     const std::vector<Tracepoint*> few =
         any_there ? std::vector<Tracepoint*>() : work.space.tracepoints.all();

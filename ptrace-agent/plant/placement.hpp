@@ -66,10 +66,10 @@ struct PlacedSites {
     explicit PlacedSites(AddressSpace& target) : space(target), window(target) {}
 
     AddressSpace& space;
-    // The text from which the client made the sites. If this list is empty, place_all()
-    // does not check whether the text has changed.
+    // The text from which the client made the sites. If this list is empty, changes of
+    // the text are not detected.
     std::vector<SeenText> seen;
-    // Sent by the client. Empty for dtrace -lv, which only lists probes (dry_run.cpp).
+    // Sent by the client. Empty for dtrace -lv.
     StaticTable statics;
     std::vector<Mapping> mappings;
     TextWindow window;
@@ -80,8 +80,8 @@ struct PlacedSites {
     std::vector<Tracepoint*> fresh;                             // new tracepoints
     // Addresses of existing jump tracepoints that now serve an additional probe.
     std::vector<TargetAddr> grown;
-    // Addresses and indices of the sites whose tracepoints have not been written yet,
-    // in ascending order.
+    // Addresses and indices of the sites with unwritten tracepoints, in ascending
+    // order.
     std::vector<std::pair<TargetAddr, std::uint32_t>> sites;
 
     // Returns the indices of the sites that a new tracepoint serves.
@@ -101,16 +101,16 @@ void place_all(PlacedSites& work, std::span<const Site> sites,
                PeriodicTask periodic = {});
 
 // Returns whether the entry probe also fires when a loop jumps back to the function's
-// first instruction.
+// start.
 bool is_fired_by_loops(const Tracepoint& tp);
-// Returns what happens to a site that has no jump: it gets a breakpoint or is refused.
-// SitePlan::text is the reason.
+// Returns whether a site without a jump gets a breakpoint or is refused. SitePlan::text
+// is the reason.
 //
 // A breakpoint can end its target if the agent is killed. So with Mechanism::automatic
 // a site gets one only in three cases:
-//   - no site can have a jump (JumpReport::note)
-//   - the user permits it (Tracepoint::may_be_breakpoint)
-//   - the client does not know the code around the site, so no jump was intended
+// - no site can have a jump (JumpReport::note)
+// - the user permits it (Tracepoint::may_be_breakpoint)
+// - the client does not know the code around the site
 SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
                       Mechanism mechanism);
 

@@ -14,9 +14,8 @@
 namespace dt::agent {
 
 // Removes from work.fresh each tracepoint that has no jump and may not have a
-// breakpoint, and refuses its sites. A probe of an earlier request may have lost its
-// jump because of new probes nearby. If such a probe is removed, adds a note for the
-// user.
+// breakpoint. Refuses its sites. A probe of an earlier request may have lost its jump;
+// adds a note for the user if such a probe is removed.
 static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
                                Mechanism mechanism)
 {
@@ -67,14 +66,14 @@ static bool has_execed(pid_t pid, const std::vector<Thread*>& threads)
 
 constexpr std::uint64_t vfork_timeout_ns = 1'000'000'000;
 constexpr std::size_t many_sites = 10'000; // prefaulting for fewer sites saves no time
-// The heap for this many sites is smaller than M_TRIM_THRESHOLD (run_agent()), so
-// malloc does not return the prefaulted heap to the kernel.
+// The heap for this many sites is below M_TRIM_THRESHOLD (run_agent()). malloc would
+// return a larger heap to the kernel.
 constexpr std::size_t max_prefaulted_sites = 200'000;
 
-// Stops the target. A thread inside vfork(2) can make no system call for us. Its child
-// cannot make the call instead, because the child has its own descriptors. So if
-// planting needs a system call, this function waits until vfork(2) returns. If the
-// child neither execs nor exits, the wait ends after vfork_timeout_ns.
+// Stops the target. If planting needs a system call, first waits until vfork(2)
+// returns, because a thread inside vfork(2) can make no calls for us. The child has its
+// own descriptors, so it cannot make the calls instead. The wait ends after
+// vfork_timeout_ns.
 void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                           const std::shared_ptr<AddressSpace>& space,
                           Mechanism mechanism)
@@ -128,8 +127,8 @@ Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
         // The mappings have changed since the client examined them.
         client_wait_.report_libraries_changed(space.owner());
     }
-    // The linker may have unmapped text before the linker's breakpoint was written. No
-    // event has reported that.
+    // The linker may have unmapped text before its breakpoint was written. No event has
+    // reported that.
     space.known_text.forget_unmapped(space);
     jumps_.reclaim(space);
     if (by_traps(mechanism))
@@ -175,8 +174,7 @@ Reply Planter::expect(Reader& in)
     return Body{};
 }
 
-// Returns the indices of the entry sites that also fire when a loop goes back to the
-// function's first instruction, in ascending order.
+// Returns the indices of the entry sites that also fire in a loop, in ascending order.
 static std::vector<std::uint32_t> fired_by_loops(const PlacedSites& work,
                                                  std::span<const Site> sites)
 {
@@ -216,8 +214,7 @@ struct Planter::Planting {
 
 constexpr const char* plant_doing = "plant probes";
 
-// Returns the error for a request that was made before the process executed another
-// program.
+// The process has executed another program since the request was made.
 static Error another_program()
 {
     return {Code::gone, "plant probes: the process has executed another program"};
@@ -252,8 +249,8 @@ Result<Ok> Planter::prepare(Planting& p)
         return another_program();
     if (auto may_be = check_stopped(p); !may_be)
         return may_be;
-    // Check for a shadow stack at each request. The dynamic linker enables it. If the
-    // first probes were planted right after an exec, the linker had not run yet.
+    // Check for a shadow stack at each request. The dynamic linker enables it, and may
+    // not have run before the first request.
     if (auto can_be = refuse_shadow_stack(p.pid, "the process");
         !can_be && p.mechanism != Mechanism::uprobe) {
         const bool has_probes = p.space->tracepoints.size() != 0;
@@ -289,8 +286,8 @@ void Planter::plan_jumps_of(Planting& p)
     refuse_breakpoints(p.work, p.jumps.report, p.mechanism);
 }
 
-// Returns the task to run periodically during long work. The task passes on the signals
-// of a running target. For a stopped target the task is empty.
+// Returns a task that passes on the signals of a running target. For a stopped target
+// the task is empty.
 PeriodicTask Planter::periodic_task(const Planting& p)
 {
     if (p.stopped)
@@ -304,12 +301,11 @@ PeriodicTask Planter::periodic_task(const Planting& p)
 void Planter::replan_if_changed(Planting& p, bool planned)
 {
     AddressSpace& space = *p.space;
-    // If a library was unmapped and mapped again, the hash of the mappings is the same,
-    // but a read between these two events may have failed. So a failed read counts as a
-    // change.
+    // A read that failed also counts as a change. The hash is the same if a library was
+    // unmapped and mapped again, but a read in between may have failed.
     if (text_mappings(space.proc_tid()) != p.text || p.work.unreadable) {
-        // The linker's breakpoint has not been written yet, so it has not caused a
-        // report of this change.
+        // The linker's breakpoint has not been written yet, so it has not reported this
+        // change.
         if (!p.linker.empty())
             client_wait_.report_libraries_changed(space.owner());
         forget_plan(p.work, p.linker);
@@ -335,7 +331,7 @@ Result<Ok> Planter::write(Planting& p)
             jumps_.update(space, *tp);
     }
     p.breakpoints = breakpoints_of(work, p.jumps.report, p.mechanism);
-    // Only breakpoints need the rescue handler. Jumps do no harm without the agent.
+    // Only breakpoints need the rescue handler.
     bool unprotected = false;
     if (!work.fresh.empty() && p.mechanism != Mechanism::uprobe) {
         unprotected = !trap_signals_.ensure_rescue(*p.stopped);
@@ -466,7 +462,7 @@ Reply Planter::remove(Reader& in, const std::vector<Fd>& fds)
     std::vector<Tracepoint*> breakpoints;
     std::copy_if(idle.begin(), idle.end(), std::back_inserter(breakpoints),
                  [](Tracepoint* tp) { return !tp->site; });
-    // A byte that is no longer our breakpoint is left unchanged.
+    // Bytes that are no longer our breakpoint are left unchanged.
     space->tracepoints.restore_originals(breakpoints);
     jumps_.remove(*space, idle);
     for (Tracepoint* tp : idle)

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Plants probes in a target and removes them. Even thousands of probes are written in
-// one short stop.
-//
-// Planter stops the target twice:
+// one short stop. Planter stops the target twice:
 //
 //   first stop    load the runtime, and make the other system calls in the target
 //   target runs   turn sites into tracepoints, plan and build the jumps
 //   second stop   write the jumps and the breakpoints
 //
-// Part of the work moves into the second stop in two cases:
-//   - If the target has loaded or unloaded text since the first stop, all jumps are
-//     planned again in the second stop.
-//   - If a new site is inside an existing window, the jumps are not planned before the
-//     second stop.
+// The jumps are planned in the second stop if the target has loaded or unloaded text
+// since the first stop, or if a new site is inside an existing window.
 //
-// The agent decodes the bytes in memory, because it trusts neither the client nor the
-// file. A site is refused if its bytes are not those that the client expects, or if its
-// instruction cannot run displaced. The remaining sites are planted.
+// The agent trusts neither the client nor the file, and decodes the bytes in memory. A
+// site is refused if its bytes are not those that the client expects, or if its
+// instruction cannot run displaced.
 //
 // Files: planter.cpp, placement.cpp (sites become tracepoints), dry_run.cpp (the
 // request `plan`, which plants nothing).
@@ -60,7 +55,7 @@ public:
     Reply plant(Reader& in, const std::vector<Fd>& fds);
     Reply remove(Reader& in, const std::vector<Fd>& fds);
 
-    // Returns the memory that is prefaulted for the sites that `expect` announced.
+    // Prefaults the memory for the sites that `expect` announced.
     Prefault& prefault() { return prefault_; }
 
 private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Heap is allocated, freed, and then prefaulted. malloc() returns the same pages later.
 //
-// MADV_POPULATE_WRITE (madvise(2), Linux 5.14) makes pages present without changing
-// their contents. So the call is harmless even if malloc has already reused the pages.
-// On older kernels the call fails, and planting is slower.
+// MADV_POPULATE_WRITE (madvise(2), Linux 5.14) does not change the contents of pages.
+// So the call is harmless even if malloc has already reused the pages. On older kernels
+// the call fails, and planting is slower.
 #include "ptrace-agent/plant/prefault.hpp"
 
 #include "base/no_signals.hpp"
@@ -24,8 +24,7 @@
 
 namespace dt::agent {
 
-// The size of a block. It is below M_MMAP_THRESHOLD, so that malloc takes the block
-// from the heap.
+// Below M_MMAP_THRESHOLD, so that malloc takes the block from the heap.
 constexpr std::size_t block_bytes = 16 << 20;
 constexpr std::size_t part_bytes = 128 << 10; // prefaulted by one call
 constexpr std::size_t max_share = 8;          // at most 1/8 of the free memory
@@ -109,7 +108,7 @@ bool is_a_processor_idle(std::size_t n_clients)
         file >> average;
     auto n_processors = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
     // The number of runnable threads includes the calling thread (proc(5), loadavg).
-    // Other programs must leave two processors free, one for the client or the agent,
+    // Other programs must leave two processors free: one for the client or the agent,
     // and one for prefaulting.
     return file >> n_running && n_processors >= 2 &&
            n_running < n_processors + n_clients;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Prefaults the memory that planting will use, because page faults would take a fifth
-// of the time that planting takes.
+// Prefaults the memory that planting will use. Page faults would take a fifth of the
+// time of planting.
 //
 //   begin(), add()    choose the memory: heap, then other tables
 //   fault_in_some()   prefaults a part whenever the agent has nothing else to do
 //   InBackground      prefaults the rest in a thread while the agent works
 //
-// The chosen heap was allocated and freed again. Because of run_agent()'s settings,
-// malloc keeps it for the allocations of planting.
+// The chosen heap was allocated and freed again. malloc keeps it for planting, because
+// of run_agent()'s settings.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ public:
     Prefault& operator=(const Prefault&) = delete;
 
     // Chooses n_bytes of heap to prefault, or no heap if memory is scarce. Forgets all
-    // memory that was chosen or added before.
+    // earlier memory.
     void begin(std::size_t n_bytes);
     void add(std::span<std::byte> other); // adds memory that is prefaulted last
     bool has_more() const { return !left_.empty(); }
@@ -34,8 +34,8 @@ public:
     void fault_in_some();
 
     // If a processor is idle, prefaults the remaining parts in a thread, which the
-    // destructor stops. While this object exists, no member function of Prefault may be
-    // called.
+    // destructor stops. No member function of Prefault may be called while this object
+    // exists.
     class InBackground {
     public:
         explicit InBackground(Prefault& prefault) : prefault_(prefault)
@@ -59,8 +59,8 @@ private:
     std::thread thread_;
 };
 
-// Returns whether other programs, such as targets, leave a processor free for one more
-// thread of the agent. The n_clients running threads of the client are not counted.
+// Returns whether other programs leave a processor free for one more thread of the
+// agent. The n_clients running threads of the client are not counted.
 bool is_a_processor_idle(std::size_t n_clients);
 
 } // namespace dt::agent

@@ -6,8 +6,8 @@
 
 namespace dt::agent {
 
-// How many bytes after an extent are searched for the next breakpoint or window. Later
-// ones do not matter, because no window is that long.
+// How many bytes after an extent are searched for the next breakpoint or window. No
+// window is longer.
 constexpr std::uint64_t n_examined = 64;
 
 static bool is_jcc(const Instruction& insn)
@@ -36,11 +36,11 @@ static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
         site.first = std::max(site.first, to);
 }
 
-// Limits which bytes after the extent the site's patch may use. The patch may overwrite
-// these bytes, or may rely on up to `most_steady` of them as the unchanged end of a
-// punned jump. It must not use the byte at `used` or any later byte. `end` is the end
-// of the extent before clip(). If clip() has moved the end, the patch must not use any
-// byte after the extent.
+// Limits which bytes after the extent the site's patch may overwrite. The patch may
+// rely on up to `most_steady` of these bytes as the unchanged end of a punned jump. It
+// must not use the byte at `used` or any later byte. `end` is the end of the extent
+// before clip(). If clip() has moved the end, the patch must not use any byte after the
+// extent.
 static void limit_after(PatchSite& site, TargetAddr end, TargetAddr used,
                         std::uint64_t most_steady)
 {
@@ -88,8 +88,8 @@ static void exclude_neighbours(AddressSpace& space,
     }
 }
 
-// Returns the site of a tracepoint. The ranges in it are those that the client has
-// reported. They may still contain other breakpoints and windows.
+// Returns the site of a tracepoint, with the ranges that the client has reported. They
+// may still contain other breakpoints and windows.
 static PatchSite reported_site(const Tracepoint& tp, std::uint32_t number)
 {
     PatchSite site;
@@ -99,9 +99,8 @@ static PatchSite reported_site(const Tracepoint& tp, std::uint32_t number)
     site.beyond = tp.beyond;
     site.further = tp.further;
     site.site = number;
-    // If the window contains the entire loop at a function's entry, the probes of
-    // this site fire once per call. That is right for entry probes, but a probe at
-    // offset 0 must fire on each iteration.
+    // If the window contains the entire loop at a function's entry, the probes fire
+    // once per call. That is right only for entry probes.
     if (std::all_of(tp.firings.begin(), tp.firings.end(),
                     [](const Firing& f) { return f.kind == SiteKind::entry; }))
         site.loop_end = tp.loop_end;

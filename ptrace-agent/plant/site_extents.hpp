@@ -4,18 +4,16 @@
 //        extent             blocks after it
 //   [first .. at .. end) [end .. beyond) [further)     see PatchSite
 //
-// The client reports these ranges with each site. It derives the ranges from the branch
-// targets, and does not know which breakpoints and jumps are in the text. The functions
-// in this file shorten the ranges, so that no two patches change the same byte, and no
-// patch relies on a byte that may change.
+// The client derives these ranges from the branch targets, and does not know the
+// breakpoints and jumps in the text. The functions here shorten the ranges, so that no
+// two patches change the same byte, and no patch relies on a byte that may change.
 //
 //   patch_sites()    The extent excludes all breakpoints and existing windows, and the
 //                    blocks after it end at the first of them. New sites do not limit
 //                    each other, because they may share a window.
-//   limit_by_plan()  The extent excludes the planned windows, and the blocks after it
-//                    end at the first planned window or other site. This function is
-//                    used for a site that is planned again, because plan_windows() then
-//                    does not know the other sites.
+//   limit_by_plan()  For a site that is planned again. The extent excludes the planned
+//                    windows, and the blocks after it end at the first planned window or
+//                    other site.
 //
 // Kept bytes (fasttrap/patch.hpp) count as part of their window. If the end of an
 // extent is moved, the site has no blocks after it.
@@ -31,24 +29,20 @@ namespace dt::agent {
 
 // Returns whether a jump may replace the instruction of a tracepoint. A breakpoint is
 // needed in three cases:
-//   - The code around the instruction is unknown.
-//   - A return probe is at a conditional branch other than jcc. The runtime can
-//     evaluate only the condition of a jcc.
-//   - The agent itself needs the tracepoint for a purpose other than
-//     Tracepoint::library_change.
+// - The code around the instruction is unknown.
+// - A return probe is at a conditional branch other than jcc. The runtime can evaluate
+//   only the condition of a jcc.
+// - The agent itself needs the tracepoint for a purpose other than
+//   Tracepoint::library_change.
 bool can_jump(const Tracepoint& tp);
 // Returns the sites for plan_windows(). PatchSite::site is the index in `wanted`, which
-// is in ascending order. The extents of the sites exclude the existing windows and all
-// breakpoints that exist or will be planted.
+// is in ascending order. The extents exclude the existing windows and all breakpoints.
 std::vector<PatchSite> patch_sites(AddressSpace& space,
                                    const std::vector<Tracepoint*>& wanted);
-// Prepares a site to be planned again, because no place was found for the trampoline or
-// the stubs of its short window (fasttrap/patch.hpp). Returns the site with an extent
-// that excludes the planned windows. The blocks after the extent end at the next window
-// or site.
-// the stubs of its short window (fasttrap/patch.hpp). Returns the site with an extent that excludes the planned windows. The patch may use
-// the bytes after the extent up to the next window or site. `sites` and `planned` are
-// in ascending order.
+// Prepares a site to be planned again, because there was no place for the trampoline or
+// the stubs of its short window (fasttrap/patch.hpp). The patch may use the bytes after
+// the extent up to the next window or site. `sites` and `planned` are in ascending
+// order.
 PatchSite limit_by_plan(PatchSite site, std::span<const PatchSite> sites,
                         std::span<const Window> planned);
 

@@ -120,8 +120,8 @@ static TargetAddr list_at(TargetAddr image)
     return image + DT_RT_RAISED;
 }
 
-// Returns which byte of which file is mapped at an address. Sets inode to 0 if no file
-// is mapped there, if the mapping is shared, or if it is not writable.
+// Returns which byte of which file is mapped at an address. Sets inode to 0 unless the
+// mapping is a private and writable mapping of a file.
 static dt_rt_raised place_of(TargetAddr at, const std::vector<Mapping>& mappings)
 {
     dt_rt_raised place{at.value, 0, 0, 0, 0};
@@ -141,8 +141,8 @@ static bool is_same(const dt_rt_raised& a, const dt_rt_raised& b)
            a.major == b.major && a.minor == b.minor;
 }
 
-// Sets the number of entries to 0, writes the entries, and then writes their number. So
-// a reader never finds an incomplete entry.
+// The number of entries is 0 during the write, so that a reader never finds an
+// incomplete entry.
 void Statics::write_list(AddressSpace& space) const
 {
     if (entries_.empty() || space.runtime.image.value == 0)

@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: MIT
-// The operands and semaphores of the static probes in one address space. A semaphore
-// informs the program that a tracer has enabled its probe. Sites at indirect jumps
-// (SiteKind::jump_out) also have their operands here, but no semaphore.
+// The operands and semaphores of the static probes in one address space. Sites at
+// indirect jumps (SiteKind::jump_out) also have operands here, but no semaphore.
 //
 //   Firing::arg0 of a static site ──▶ entry ──▶ operands (at the same index in config)
 //                                       └────▶ semaphore (a 16-bit counter)
 //
-// A semaphore is raised, which means incremented by 1, while any of its sites has a
-// jump or breakpoint. It is lowered again after the last jump or breakpoint has been
-// removed (settle()). Other tracers use the same counter, for example uprobes of the
-// kernel. So the agent only adds 1 and subtracts 1. It does so with all threads
-// stopped, and reads the counter immediately before it writes.
+// A semaphore is raised (incremented by 1) while any of its sites has a jump or
+// breakpoint. It is lowered after the last of them has been removed (settle()). Other
+// tracers use the same counter. So the agent changes it only by 1, with all threads
+// stopped.
 //
 // The runtime contains a list of the raised semaphores (dt_rt_raised_list). If the
-// agent is killed, the consumer, or the next consumer that grabs the target, uses that
-// list to lower the semaphores. The list is written after a semaphore is raised, and
-// before a semaphore is lowered. So in the worst case a semaphore stays raised, but
-// another tracer's count is never removed.
+// agent is killed, the consumer or a later one uses the list to lower them. The list is
+// written after a semaphore is raised, and before a semaphore is lowered. So a
+// semaphore may stay raised, but another tracer's count is never removed.
 //
 // Limits
-//   - The kernel adds without a lock. If another tracer's uprobe is added or removed in
-//     the microsecond between reading and writing, the count is wrong. Even an atomic
-//     addition by the agent could not prevent that.
-//   - Without a runtime (-x mechanism=int3) there is no list.
-//   - The list has space for DT_RT_MAX_RAISED semaphores. If the agent is killed, any
-//     further semaphores stay raised.
+// - The count becomes wrong if the kernel changes it between our read and our write,
+//   because the kernel uses no lock.
+// - Without a runtime (-x mechanism=int3) there is no list.
+// - The list has space for DT_RT_MAX_RAISED semaphores. If the agent is killed, any
+//   further semaphores stay raised.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -48,8 +44,9 @@ class AddressSpace;
 
 class Statics {
 public:
-    // Adds a site. Returns its entry, which is the value for Firing::arg0, or nothing
-    // if there is no room for the operands. Returns the same entry for equal arguments.
+    // Adds a site. Returns its entry, which is the value for Firing::arg0. Returns
+    // nothing if there is no room for the operands. Returns the same entry for equal
+    // arguments.
     std::optional<std::uint64_t> add(TargetAddr site, const StaticFacts& facts,
                                      std::span<const dt_operand> operands);
     // Returns the position and number of an entry's operands, encoded as in
@@ -59,16 +56,15 @@ public:
     std::span<const dt_operand> operands_at(std::uint64_t list) const;
     std::span<const dt_operand> all_operands() const { return operands_; }
 
-    // Raises each semaphore that has a site with a jump or breakpoint, and lowers all
-    // other semaphores.
+    // Raises the semaphores that have a site with a jump or breakpoint, and lowers all
+    // others.
     void settle(AddressSpace& space);
     // These functions lower all raised semaphores in the address space, or in a child's
     // copy of the memory.
     void lower_all(AddressSpace& space);
     void lower_in(const AddressSpace& space, pid_t child) const;
-    // Forgets a site whose text the target has unmapped. If no other mapped site uses
-    // the site's semaphore, the semaphore was unmapped too. In that case it is not
-    // lowered, and the next write_list() omits it.
+    // Forgets a site whose text was unmapped. If no other mapped site uses its
+    // semaphore, the semaphore was unmapped too, and is not lowered.
     void forget(TargetAddr site);
     // Writes the list of the raised semaphores to the runtime.
     void write_list(AddressSpace& space) const;
@@ -93,18 +89,17 @@ private:
     std::map<TargetAddr, dt_rt_raised> raised_; // key: address
 };
 
-// Returns the operand that yields the destination of an indirect jump if it is read
-// from registers and memory right before the jump runs. Returns nothing for a form that
-// no compiler emits (16 bits of a register, a sum that is truncated to 32 bits).
+// Returns the operand that yields the destination of an indirect jump, if it is read
+// right before the jump runs. Returns nothing for a form that no compiler emits (16
+// bits of a register, a sum that is truncated to 32 bits).
 std::optional<dt_operand> destination_of(const Instruction& jump);
 // Returns the distance from the function's entry to the jump. `operands` are the
 // operands of a jump_out site.
 std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr jump);
 
 // Lowers the semaphores that a dead agent has raised in a process. `image` is the
-// address of that agent's runtime, which contains the list of these semaphores. Leaves
-// a semaphore alone if a different file is now mapped at its address. `mem` is
-// /proc/PID/mem of the process. The threads of the process may run.
+// address of that agent's runtime. Ignores a semaphore if a different file is now
+// mapped there. `mem` is /proc/PID/mem. The threads of the process may run.
 void lower_left(int mem, pid_t pid, TargetAddr image);
 
 } // namespace dt::agent

@@ -122,8 +122,8 @@ std::vector<Tracepoint*> Tracepoints::without_jump(std::span<Tracepoint* const> 
     return all;
 }
 
-// Sorts the tracepoints by address. Planting usually adds them in this order, so they
-// are often sorted already.
+// Planting usually adds the tracepoints in this order, so they are often sorted
+// already.
 static void sort_by_address(std::vector<Tracepoint*>& all)
 {
     auto before = [](Tracepoint* a, Tracepoint* b) { return a->at() < b->at(); };
@@ -141,10 +141,9 @@ std::vector<Tracepoint*> Tracepoints::all() const
     return all;
 }
 
-// Writes breakpoints if `plant` is true, or original bytes otherwise. For each page,
-// one call reads and one call writes all bytes from the first site to the last. Returns
-// the tracepoints for which this failed, because the byte was not as expected or could
-// not be written.
+// Writes breakpoints if `plant` is true, or original bytes otherwise, with two system
+// calls per page. Returns the tracepoints whose byte was not as expected or could not
+// be written.
 std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, bool plant)
 {
     std::vector<Tracepoint*> failed;
@@ -177,8 +176,8 @@ std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, boo
                 continue;
             }
             tp->written = plant;
-            // If the tracepoint had a jump before, without_jump() may have removed it
-            // from jumpless_. So it is added again.
+            // without_jump() may have removed the tracepoint from jumpless_ while it
+            // had a jump.
             if (plant)
                 note_jumpless(tp->at());
         }

@@ -6,11 +6,10 @@
 //                       └─< Firing: probe, kind, arg0
 //
 // Invariants
-//   - A byte of text is written only while it has the expected value: the original one
-//     for planting, our breakpoint for restoring. A byte that another debugger has
-//     written is left unchanged.
-//   - Tracepoint::original() is known from before the breakpoint is written until after
-//     the byte is restored.
+// - A byte of text is written only while it has the expected value: the original one
+//   for planting, our breakpoint for restoring.
+// - Tracepoint::original() is known from before the breakpoint is written until after
+//   the byte is restored.
 //
 // This class writes breakpoints. JumpWriter writes jumps, and sets Tracepoint::site.
 #pragma once
@@ -85,15 +84,13 @@ public:
 
     Tracepoint* find(TargetAddr at) const; // null if the address has none
     // Adds a tracepoint, without writing its breakpoint. The address must not have a
-    // tracepoint yet. The new tracepoint is kept until forget().
+    // tracepoint yet.
     Tracepoint& add(const Instruction& insn);
     void expect(std::size_t n_more) { table_.expect(n_more); } // makes add() faster
     std::size_t size() const { return table_.size(id_); }
     std::vector<Tracepoint*> all() const; // in ascending order
-    // Returns the tracepoints that have no jump, in ascending order. They have a
-    // breakpoint, or are new and will get a breakpoint or a jump. Usually there are
-    // only a few. The result omits the tracepoints in `but`, which is in ascending
-    // order.
+    // Returns the tracepoints that have no jump and are not in `but`. They have a
+    // breakpoint, or are new. The result and `but` are in ascending order.
     std::vector<Tracepoint*> without_jump(std::span<Tracepoint* const> but = {});
     std::vector<Tracepoint*> without_jump(TargetAddr from, TargetAddr end);
 
@@ -119,8 +116,8 @@ private:
     AddressSpace& space_;
     SpaceId id_;
     TracepointTable& table_;
-    // The addresses of all tracepoints without a jump, and of some that have a jump now
-    // or were removed.
+    // The addresses of all tracepoints without a jump. May also contain some that have
+    // a jump or were removed.
     std::vector<TargetAddr> jumpless_;
     std::size_t n_sorted_ = 0; // elements of jumpless_ that are sorted
 };

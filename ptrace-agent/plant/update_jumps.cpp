@@ -59,9 +59,9 @@ static bool is_padding(const Instruction& insn)
     return nop || insn.bytes[0] == std::byte{0xcc};
 }
 
-// Returns the tracepoint at the dynamic linker's r_brk if it has a breakpoint, which a
-// jump could replace. Otherwise returns null. r_brk is an empty function, so a jump
-// fits if padding follows it.
+// Returns the tracepoint at the dynamic linker's r_brk if it has a breakpoint.
+// Otherwise returns null. r_brk is an empty function, so a jump fits if padding follows
+// it.
 Tracepoint* JumpWriter::linker_tracepoint(AddressSpace& space)
 {
     Tracepoint* tp = space.tracepoints.find(space.watched.linker.stop);
@@ -87,8 +87,8 @@ void see_padding(const AddressSpace& space, Tracepoint& tp)
     }
 }
 
-// Returns whether the thread waits for the client (Thread::held) in the runtime at the
-// linker's site. Such a thread needs no trampoline except that of the linker's site.
+// Returns whether the thread waits for the client (Thread::held) at the linker's site.
+// Such a thread needs no other trampoline.
 static bool waits_at_linker(AddressSpace& space, const Thread& thread,
                             const user_regs_struct& user)
 {
@@ -100,8 +100,7 @@ static bool waits_at_linker(AddressSpace& space, const Thread& thread,
 }
 
 // Frees the trampolines of removed jumps, except that of the linker's site. A thread in
-// dlopen() waits at that site until probes have been planted in the new library, and
-// then returns through the site's trampoline.
+// dlopen() waits there until probes have been planted, and then uses the trampoline.
 void JumpWriter::reclaim(AddressSpace& space)
 {
     if (space.runtime.image.value == 0)
@@ -116,8 +115,8 @@ void JumpWriter::reclaim(AddressSpace& space)
         space.runtime.free_site(site);
 }
 
-// Removes windows that no longer have a probe. In a window that still has a probe, a
-// site without probes becomes inert.
+// Removes windows that no longer have a probe. In other windows, a site without probes
+// becomes inert.
 void JumpWriter::remove(AddressSpace& space, const std::vector<Tracepoint*>& idle)
 {
     std::vector<TargetAddr> windows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The functions of a target that the agent watches for its own use, each with a
-// tracepoint that has a Tracepoint::Purpose.
+// The functions of a target that the agent watches for its own use. Each function has a
+// tracepoint with a Tracepoint::Purpose.
 #pragma once
 
 #include "base/target_addr.hpp"

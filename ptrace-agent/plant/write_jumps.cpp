@@ -12,8 +12,8 @@
 
 namespace dt::agent {
 
-// Maps areas in the target. A thread of the target makes the system calls for this. If
-// the target is running, it is stopped for each call.
+// Maps areas in the target. If the target is running, it is stopped for each system
+// call.
 class MappedRoom : public Room {
 public:
     MappedRoom(Tracees& tracees, Injector& injector,
@@ -40,7 +40,7 @@ public:
         if (!mapped || *mapped > ~4095ull)
             return false;
         std::uint64_t enter = space_->runtime.image.value + runtime_header().enter;
-        // A kernel that does not know MAP_FIXED_NOREPLACE may map at another address.
+        // A kernel without MAP_FIXED_NOREPLACE may map at another address.
         if (*mapped == at.value &&
             (holds == Holds::stubs ||
              space_->write_text(at, std::as_bytes(std::span(&enter, 1)))))
@@ -69,9 +69,8 @@ Planted* window_over(const AddressSpace& space, const Tracepoint& tp)
 }
 
 // Removes the windows that cover a new tracepoint, and adds their tracepoints to
-// work.wanted, to be planned again. The unchanged bytes that a punned jump uses count
-// as part of its window. `fresh` contains all new tracepoints, including those that
-// will get a breakpoint, because no breakpoint may be inside a window.
+// work.wanted, to be planned again. `fresh` also contains the tracepoints that will get
+// a breakpoint, because no breakpoint may be inside a window.
 static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh,
                       JumpWork& work)
 {
@@ -108,8 +107,8 @@ bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
     return false;
 }
 
-// Builds the patch of a window. If the runtime's tables are full, or if an instruction
-// cannot be relocated, returns null and records the reason for the window's sites.
+// Builds the patch of a window. Returns null, and records the reason for the window's
+// sites, if the runtime's tables are full or an instruction cannot be relocated.
 std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
                                            const Taken& taken, JumpWork& work)
 {
@@ -121,8 +120,7 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
     for (WindowInsn& insn : window.insns) {
         if (!insn.site)
             continue;
-        // The site has the address of its tracepoint, which may be at an endbr64 before
-        // this instruction.
+        // The tracepoint may be at an endbr64 before this instruction.
         served.push_back(work.wanted[*insn.site]);
         auto number = runtime.add_site(served.back()->at());
         ok = ok && number;
@@ -144,7 +142,7 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
             if (moved.site)
                 runtime.set_back(*moved.site, moved.tail);
         }
-        // Free this memory now, so that the next window can use it.
+        // The next window can use this memory.
         std::vector<WindowInsn>().swap(window.insns);
         return planted;
     }

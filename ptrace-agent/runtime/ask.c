@@ -7,11 +7,9 @@
 
 #define DT_OWNER_DIED 0x40000000u /* FUTEX_OWNER_DIED */
 /*
- * The maximum number of writes to the bells for one upcall. A write does not
- * wait in a forked child, or if the agent has just released this bell for
- * another thread. In both cases the upcall gets no reply, and the runtime
- * writes to the other bell. The limit exceeds the number of threads that can
- * write to a bell at once.
+ * The maximum number of writes to the bells for one upcall. Some writes return
+ * without a reply (runtime.h). The runtime then writes to the other bell. The
+ * limit exceeds the number of threads that can write to a bell at once.
  */
 #define DT_RT_RINGS 4096
 
@@ -21,9 +19,9 @@ static int dt_rt_agent_died(void)
 }
 
 /*
- * Returns whether the runtime may execute an int3 to reach the agent, on a
- * kernel without doorbells (write protection by userfaultfd). If the session's
- * lease has expired, the agent may be dead, and the trap would kill the target.
+ * Returns whether the runtime may execute an int3, on a kernel without
+ * doorbells. If the session's lease has expired, the agent may be dead, and the
+ * int3 would kill the target.
  */
 static int dt_rt_may_trap(const struct dt_rt_run *run)
 {
@@ -33,10 +31,7 @@ static int dt_rt_may_trap(const struct dt_rt_run *run)
 	const struct dt_shard *shard =
 	    dt_at(arena, arena->shards + run->host.shard * arena->shard_bytes);
 
-	/*
-	 * Use the shard's last time, because reading the current time may need
-	 * the agent.
-	 */
+	/* Reading the current time may need the agent. */
 	return !lease || shard->last_timestamp <= lease;
 }
 

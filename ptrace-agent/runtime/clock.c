@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Time in a target. The runtime converts the processor's time stamp counter to
- * nanoseconds with the clock line, a starting point and a factor that the
- * consumer updates (struct dt_clock). If there is no clock line, the time comes
- * from the kernel. The runtime then makes a system call if config->may_call is
- * set, or an upcall otherwise.
+ * nanoseconds with the clock line (struct dt_clock), a starting point and a
+ * factor that the consumer updates. Without a clock line, the kernel or an
+ * upcall gives the time.
  *
- * The runtime does not wait until the consumer has rewritten the line. It tries
- * to read the line a limited number of times and then takes the time from the
- * kernel. If the time is not available, the result is 0, and the engine uses
- * the shard's last time.
+ * If the consumer is rewriting the line, the runtime tries to read it only a
+ * limited number of times. If the time is not available, the result is 0, and
+ * the engine uses the shard's last time.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -52,8 +50,7 @@ DT_INLINE int dt_rt_look(const struct dt_clock *c, const dt_u64 *at, dt_u64 *ns)
 	if (DT_UNLIKELY((seq & 1) || dt_once32(&c->seq) != seq))
 		return 1;
 	/*
-	 * `passed` is negative if the counter of this CPU is a little lower
-	 * than the counter of the CPU on which the consumer read it.
+	 * The counter of this CPU may be lower than that of the consumer's CPU.
 	 */
 	if (DT_UNLIKELY(passed >> 63))
 		passed = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entry to and exit from the runtime, its int3, and its memory accesses that may fault.
+ * Entry to and exit from the runtime, its int3, and its memory accesses that
+ * may fault.
  *
- * The runtime uses these words of the target's stack, at offsets from the program's
- * stack pointer:
+ * The runtime uses these words of the target's stack, at offsets from the
+ * program's stack pointer:
  *
  *   -128  the red zone
  *   -136  %rbx           pushed by the trampoline's head; %ebx is the site's index
@@ -11,21 +12,17 @@
  *   -152  %rax
  *   -160  flags (22 bits) | site << 32 | cpu << 51
  *
- * No instruction before pushfq changes the flags. So an inert site need not save and
- * restore them, and dt_rt_conditions can test the program's condition with a jcc.
+ * No instruction before pushfq may change the flags. `add` and `sahf` restore
+ * the flags except DF, AC and TF. popfq is several times slower, so it is used
+ * only if the program has set DF or AC, which are cleared while the engine
+ * runs. TF is always cleared before popfq, because a debugger may have set it
+ * by stepping over pushfq.
  *
- * `add` and `sahf` restore the flags, except DF, AC and TF, which they do not change.
- * popfq is several times slower, so it is used only if the program has set DF or AC,
- * which are cleared while the engine runs. Before popfq, TF is cleared in the saved
- * flags. If a debugger has stepped over pushfq, they contain the TF that the debugger
- * set, and restoring it would cause a trap that the debugger did not request.
+ * After the agent's death, the exit may use up to eight more words, to restore
+ * the thread's signal mask (masked_tid).
  *
- * If the agent has died while the signals of a thread were blocked (masked_tid), the
- * exit uses up to eight more words after the gate, to restore that thread's mask.
- *
- * Each word on the stack is read with the width with which it was written, because
- * otherwise the processor would wait for the store. The search for a free shard is an
- * exception.
+ * Each word on the stack is read with the width with which it was written.
+ * Otherwise the processor would wait for the store.
  */
 #include "asm_offsets.h"
 
@@ -78,8 +75,8 @@ dt_rt_enter:
 	jmp	*SITE_CODE(%rax)
 
 	/*
-	 * Returns to the program without firing. So far only %rbx, %rcx and %rax have
-	 * been changed. %rax is the address of the site.
+	 * Returns to the program without firing. %rax is the address of the
+	 * site. So far only %rbx, %rcx and %rax have been changed.
 	 */
 dt_rt_skip:
 	mov	SITE_BACK(%rax), %rbx
@@ -118,11 +115,11 @@ dt_rt_generic:
 	jae	.Lsubtract_again
 
 	/*
-	 * %ecx is the number of the shard. Its lock is held. Any target of the
-	 * session can write to that lock. If another target clears it, two of our
-	 * threads could use the same stack. So each stack also has a word with the pid
-	 * of its user, which only this process maps. A forked child may find its
-	 * parent's pid in some of these words, and regards these stacks as free.
+	 * %ecx is the number of the shard, which is locked. Another target can
+	 * clear that lock, and two of our threads could then use the same
+	 * stack. So each stack also has a word with the pid of its user, which
+	 * only this process maps. A forked child may find its parent's pid
+	 * there, and regards the stack as free.
 	 */
 .Lheld:
 	mov	%ecx, %eax
@@ -216,8 +213,9 @@ dt_rt_leave0:
 dt_rt_leave_end:
 
 	/*
-	 * The rare cases of the exit. At dt_rt_aside3, the stack has three words of the
-	 * program: flags, %rax and %rcx. At .Laside2, it has only %rax and %rcx.
+	 * The rare cases of the exit. At dt_rt_aside3, the stack has three
+	 * words of the program: flags, %rax and %rcx. At .Laside2, it has only
+	 * %rax and %rcx.
 	 */
 dt_rt_aside3:
 	movl	$1, dt_rt_image + ASM_DT_RT_GATE(%rip)
@@ -246,9 +244,9 @@ dt_rt_aside_end:
 	/* --- rare cases --- */
 
 	/*
-	 * Restores the signal mask of this thread after the agent has died. The agent
-	 * blocks the signals of a thread while that thread is on its way to the gate.
-	 * Changes %rax, %rcx and the flags.
+	 * Restores the signal mask of this thread after the agent has died. The
+	 * agent blocks a thread's signals on its way to the gate. Changes %rax,
+	 * %rcx and the flags.
 	 */
 .Lunmask:
 	cmpl	$0, CONFIG(CONFIG_MASKED_TID)
@@ -321,17 +319,18 @@ dt_rt_conditions:
 	.endr
 
 	/*
-	 * Another target has cleared the lock while a thread of this process held it.
-	 * This thread has taken the lock again, and leaves it to the thread that uses
-	 * the stack. Try the next shard.
+	 * Another target has cleared the lock while a thread of this process
+	 * held it. This thread leaves the lock to the user of the stack, and
+	 * tries the next shard.
 	 */
 .Lstack_in_use:
 	mov	%cl, 3(%rsp)
 	jmp	.Lbusy
 
 	/*
-	 * The shard of this CPU is held. Try the other shards in order. The byte above
-	 * the flags on the stack contains the number of the shard that is being tried.
+	 * The shard of this CPU is locked. Try the other shards in order. The
+	 * byte above the flags on the stack contains the number of the current
+	 * shard.
 	 */
 .Lsearch:
 	mov	4(%rsp), %eax
@@ -401,14 +400,14 @@ dt_rt_upcall_trap:
 
 	/*
 	 * The code up to dt_rt_load_end must not push anything, because
-	 * dt_rt_load_fixup executes `ret` after a fault in this code.
+	 * dt_rt_load_fixup executes `ret` after a fault.
 	 */
 	.p2align 4
 dt_rt_load_begin:
 	/*
-	 * Loads the word at %rdi into %rax, and sets %rdx to 0. If the word is not
-	 * readable, %rdx is instead the address that faulted. Because 0 in %rdx means
-	 * success, the caller must not pass 0 or an address that is not canonical.
+	 * Loads the word at %rdi into %rax, and sets %rdx to 0. If the word is
+	 * not readable, %rdx is the address that faulted. The caller must not
+	 * pass 0 or an address that is not canonical.
 	 */
 dt_rt_peek:
 	mov	(%rdi), %rax
@@ -418,8 +417,8 @@ dt_rt_peek:
 	/*
 	 * dt_u64 dt_rt_changed(const struct dt_rt_noted *frames, dt_u64 n,
 	 *                      dt_u64 *pcs)
-	 * Returns 0 if each word still has the noted value, and copies the return
-	 * addresses to pcs. Returns 1 otherwise. n must not be 0.
+	 * Returns 0 and copies the return addresses to pcs if each word still
+	 * has the noted value. Otherwise returns 1. n must not be 0.
 	 */
 	.p2align 4
 dt_rt_changed:
@@ -465,8 +464,8 @@ dt_rt_copy:
 
 	/*
 	 * struct dt_rt_copied dt_rt_copy_string(char *to, const char *from, dt_u64 max)
-	 * Copies the string with its NUL, but at most max bytes. Member `at` of the
-	 * result is the length without the NUL.
+	 * Copies the string with its NUL, but at most max bytes. Member `at` of
+	 * the result is the length without the NUL.
 	 */
 	.p2align 4
 dt_rt_copy_string:

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The runtime as a host of the engine: its table of operations, and the
- * identity of the thread that fires.
- *
- * The table is in the shard's notes (struct dt_rt_notes) and is filled in at
- * run time. The image is not relocated, so it cannot contain addresses.
+ * identity of the thread that fires. The table is filled in at run time (struct
+ * dt_rt_notes), because the image is not relocated.
  */
 #include "dif/float.h"
 #include "ptrace-agent/runtime/host.h"
@@ -20,7 +18,6 @@ static int dt_rt_arg(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad)
 		return dt_rt_static_arg(run, n, value, bad);
 	/*
 	 * arg6 and later arguments are on the stack, above the return address.
-	 * A return probe has only two arguments.
 	 */
 	if (run->firing->kind != DT_RT_RETURN &&
 	    run->firing->kind != DT_RT_JUMP_OUT && n >= 6 &&
@@ -67,9 +64,8 @@ int dt_rt_fs_base(struct dt_rt_run *run, dt_u64 *value)
 }
 
 /*
- * Returns the entry for this fs_base in the agent's table of threads, or null
- * if there is no such entry. *hint is the index of the entry that was found
- * last, which is tried first.
+ * Returns the entry for this fs_base in the agent's table of threads, or null.
+ * *hint is the index of the entry that was found last. It is tried first.
  */
 static const struct dt_rt_thread *dt_rt_thread_find(dt_u64 fs_base,
 						    dt_u32 *hint)
@@ -95,10 +91,7 @@ static const struct dt_rt_thread *dt_rt_thread_find(dt_u64 fs_base,
 	return DT_NULL;
 }
 
-/*
- * Returns the entry for the gs key of this thread in the agent's table of
- * threads, or null if this thread has none.
- */
+/* Returns the entry for the gs key of this thread, or null. */
 static const struct dt_rt_thread *dt_rt_find_by_gs(dt_u32 *hint)
 {
 	dt_u64 gs_base;
@@ -129,8 +122,7 @@ void dt_rt_identify(struct dt_host *host)
 		       pid) {
 		/*
 		 * This is not a vfork child, and the agent is in the pid
-		 * namespace of this process. So gettid(2) returns the tid
-		 * that the agent uses.
+		 * namespace of this process. So the agent uses the same tid.
 		 */
 		tid = (dt_u32)dt_rt_syscall(DT_SYS_gettid, 0, 0, 0, 0, 0, 0);
 	} else if (dt_rt_ask(run, DT_RT_UP_TID, fs_base, 0, 0, &key) == 0) {

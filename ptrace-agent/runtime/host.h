@@ -11,19 +11,19 @@
 #include "ptrace-agent/runtime/runtime.h"
 
 /*
- * The config has hidden visibility, so that code computes its address relative
- * to the pc, and no loader needs to fill in the address.
+ * Hidden visibility makes the address of the config relative to the pc. No
+ * loader needs to fill in the address.
  */
 extern const struct dt_rt_config dt_rt_config
 	__attribute__((visibility("hidden")));
 
-/* The words from which a walk of the stack found the caller of one frame. */
+/* The words from which a stack walk found the caller of one frame. */
 struct dt_rt_noted {
 	/* the address of the word with the return address, and its value */
 	dt_u64 pc_at, pc;
 	/*
-	 * The address of the word with the saved %rbp, and its value. If %rbp
-	 * was not saved, these are copies of pc_at and pc.
+	 * The address of the word with the saved %rbp, and its value. Copies of
+	 * pc_at and pc if %rbp was not saved.
 	 */
 	dt_u64 bp_at, bp;
 };
@@ -39,10 +39,9 @@ struct dt_rt_noted_stack {
 #define DT_RT_NOTED_STACKS 4 /* a power of two */
 
 /*
- * Data that is kept from one firing to the next. It is stored on each shard's
- * stack, above the struct dt_rt_frame. The thread that holds the shard may
- * write it. The first firing on the shard fills in ops with addresses of
- * functions in this image.
+ * Data that is kept from one firing to the next, on each shard's stack, above
+ * the struct dt_rt_frame. Only the thread that holds the shard may write it.
+ * The first firing fills in ops.
  */
 struct dt_rt_notes {
 	/* ops is filled in if this is the address of the config */
@@ -61,9 +60,8 @@ DT_STATIC_ASSERT(__builtin_offsetof(struct dt_rt_notes, holder) ==
 		 "enter.S finds it");
 
 /*
- * The state while one thread fires the probes of a site. host is the first
- * member, so that dt_rt_run_of() can convert a pointer to host into a pointer
- * to this structure.
+ * The state while one thread fires the probes of a site. host must be the first
+ * member (dt_rt_run_of()).
  */
 struct dt_rt_run {
 	struct dt_host host;
@@ -82,15 +80,15 @@ DT_INLINE struct dt_rt_run *dt_rt_run_of(struct dt_host *host)
 struct dt_rt_copied {
 	dt_u64 failed;
 	/*
-	 * If failed is not 0, this is the address that faulted, or 0 if the
-	 * processor did not report the address. Otherwise it is the length of
-	 * the string, without the NUL. dt_rt_copy() does not set the length.
+	 * If failed is not 0: the address that faulted, or 0 if it is unknown.
+	 * Otherwise: the length of the string, without the NUL. dt_rt_copy()
+	 * does not set the length.
 	 */
 	dt_u64 at;
 };
 /*
- * Reads a word of the stack. Returns 0, or -1 if the word is not readable. The
- * call changes only two registers, so it is cheap in a loop.
+ * Reads a word of the stack. Returns 0, or -1 if the word is not readable.
+ * Changes only two registers, so it is cheap in a loop.
  */
 DT_INLINE int dt_rt_peek(dt_u64 addr, dt_u64 *value)
 {
@@ -131,8 +129,8 @@ dt_u64 dt_rt_vtimestamp(struct dt_host *host);
 /* --- memory.c --- */
 /*
  * Returns how many bytes at addr are readable, according to the agent's table
- * of ranges. Returns 0 if no range in the table contains this address, or if
- * the table is being rewritten.
+ * of ranges. Returns 0 if addr is in no range, or if the table is being
+ * rewritten.
  */
 dt_u64 dt_rt_known(struct dt_rt_run *run, dt_u64 addr);
 int dt_rt_load(struct dt_host *host, dt_u64 addr, void *to, dt_u64 bytes,

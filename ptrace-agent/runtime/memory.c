@@ -2,16 +2,15 @@
 /*
  * Reads and writes the memory of the target from inside it.
  *
- * Loads. If the agent found the address readable before, dt_rt_copy() reads it
- * directly. If the memory has been unmapped since, the load faults, and the
- * agent turns this into a fault of the D clause. Any other address is read by
- * process_vm_readv(), page by page. So a failed load stores the first unreadable
- * address in *bad, as it does when the probe fires through a breakpoint. If the
- * runtime may not make system calls, dt_rt_copy() reads all addresses.
+ * Loads. dt_rt_copy() reads an address directly if the agent found it readable
+ * before. If the load faults, the agent turns this into a fault of the D
+ * clause. process_vm_readv() reads other addresses, page by page, so that *bad
+ * is the first unreadable address. If the runtime may not make system calls,
+ * dt_rt_copy() reads all addresses.
  *
- * Stores. If the runtime may make system calls, process_vm_writev() writes.
- * Otherwise dt_rt_copy() writes. Both respect page protection. A store to a
- * shard's stack or to the session's arena fails.
+ * Stores. process_vm_writev() writes if the runtime may make system calls,
+ * otherwise dt_rt_copy(). Both respect page protection. A store to a shard's
+ * stack or to the session's arena fails.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -57,8 +56,8 @@ dt_u64 dt_rt_known(struct dt_rt_run *run, dt_u64 addr)
 }
 
 /*
- * Returns the address that faulted. For a non-canonical address, the processor
- * does not report the address, so the requested address is returned.
+ * Returns the address that faulted. The processor does not report a
+ * non-canonical address.
  */
 static dt_u64 dt_rt_bad(struct dt_rt_copied copied, dt_u64 addr)
 {
@@ -106,9 +105,9 @@ static int dt_rt_load_page(dt_u64 addr, void *to, dt_u64 bytes, dt_u64 *bad)
 }
 
 /*
- * Returns how many of the bytes at addr to load in one step. Sets *known to 1
- * if the agent's table contains the address. Otherwise sets *known to 0, and
- * the step ends at the end of the page at the latest.
+ * Returns how many of the bytes at addr to load in one step. Sets *known to
+ * whether the agent's table contains the address. If not, the step ends at the
+ * end of the page at the latest.
  */
 static dt_u64 dt_rt_step(struct dt_rt_run *run, dt_u64 addr, dt_u64 bytes,
 			 int *known)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads each argument of a static probe when the D program uses it. An argument
- * is a constant, or is in a register of the frame, in memory or in a vector
- * register. The runtime never changes vector registers. The destination of an
- * indirect jump is read in the same way.
+ * Reads each argument of a static probe when the D program uses it. The
+ * destination of an indirect jump is read in the same way. The runtime never
+ * changes vector registers.
  */
 #include "ptrace-agent/runtime/host.h"
 #include "ptrace-agent/runtime/operands.h"
@@ -90,9 +89,9 @@ int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad
 
 /*
  * Returns 1 if the indirect jump that is about to run leaves its function
- * (dt_leaves_function()). In that case, sets *offset to the distance of the
- * jump from the function's entry. Otherwise returns 0. Also returns 0 if the
- * destination cannot be read, because the jump will then fault.
+ * (dt_leaves_function()). Sets *offset to the distance of the jump from the
+ * function's entry. Returns 0 also if the destination cannot be read, because
+ * the jump will then fault.
  */
 int dt_rt_jumps_out(struct dt_rt_run *run, dt_u64 *offset)
 {

@@ -3,14 +3,14 @@
  * Fires the probes of a site that a thread has reached, on the shard that
  * dt_rt_enter has taken.
  *
- * This code runs on the shard's stack inside the target, and interrupts the
- * target at any instruction. So it uses no libc, no thread-local storage and no
- * vector register. It waits only for the agent's replies to upcalls.
+ * This code runs on the shard's stack, and interrupts the target at any
+ * instruction. So it uses no libc, no thread-local storage and no vector
+ * register. It waits only for the agent's replies to upcalls.
  */
 #include "ptrace-agent/runtime/host.h"
 
 /*
- * enter.S calls dt_rt_fire(), and GCC cannot know this. All other functions are
+ * GCC cannot know that enter.S calls dt_rt_fire(). All other functions are
  * called only inside this translation unit.
  */
 #ifdef __clang__
@@ -34,9 +34,9 @@ static int dt_rt_is_taken(dt_u32 condition, dt_u64 flags)
 }
 
 /*
- * Fires one probe. The arguments of an entry probe are in the registers of the
- * System V AMD64 ABI, 3.2.3. The arguments of a return probe are the offset and
- * the return value.
+ * Fires one probe. An entry probe has its arguments in registers (System V
+ * AMD64 ABI, 3.2.3). The arguments of a return probe are the offset and the
+ * return value.
  */
 static void dt_rt_fire_one(struct dt_rt_run *run,
 			   const struct dt_rt_firing *firing)
@@ -87,8 +87,8 @@ __attribute__((aligned(64))) dt_u32 dt_rt_fire(struct dt_rt_frame *frame)
 	const struct dt_rt_config *config = &dt_rt_config;
 	const struct dt_rt_site *site = &config->sites[frame->site];
 	/*
-	 * Reads first_firing and n_firings with one access, because the agent
-	 * may be replacing them.
+	 * The agent may be replacing first_firing and n_firings, so one access
+	 * reads both.
 	 */
 	dt_u64 both =
 	    dt_once64((const dt_u64 *)(const void *)&site->first_firing);

@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Defines everything that the agent and the runtime share. The runtime is our
- * code inside a target.
+ * code inside a target. All its parts are at fixed distances from each other:
  *
  *   image base                 + DT_RT_CODE        + DT_RT_CONFIG             + DT_RT_BELLS  + DT_RT_STACKS
  *   | header, text, constants  | compiled clauses  | config (read-only here)  | three pages  | a stack per shard
  *   | r-x, no writable data    | r-x, by the agent | written by the agent     | rw-, watched | rw-
  *
- * Between the image and the compiled code, at DT_RT_RAISED, is a list of the
- * semaphores that the agent changed in the program's data. The runtime does not
- * read it. If the agent is killed, its client, or the next client that grabs
- * the target, uses the list to restore the semaphores.
+ * At DT_RT_RAISED is a list of the semaphores that the agent has incremented.
+ * If the agent is killed, its client or a later client uses the list to restore
+ * the semaphores.
  *
- * Before that list, at DT_RT_LIVE, is a page of private memory with one word,
- * which the agent writes. Sites fire while the word is not 0. In a forked child
- * the kernel fills this page with zeros (MADV_WIPEONFORK) and removes the arena
- * and the stacks (MADV_DONTFORK). The child must not keep access to the arena,
- * because it may drop its privileges. The kernel does all this even if the agent
- * does not know of the child. If the agent knows of the child, it removes the
- * jumps there. A jump that is still in the child fires nothing.
+ * At DT_RT_LIVE is a private page with one word, which the agent writes. Sites
+ * fire while the word is not 0. In a forked child, the kernel fills this page
+ * with zeros (MADV_WIPEONFORK) and removes the arena and the stacks
+ * (MADV_DONTFORK). So a jump in the child fires nothing, even if the agent does
+ * not know of the child. The child must not keep the arena, because it may drop
+ * its privileges.
  *
- * All these parts are at fixed distances from each other. So the image needs no
- * relocation and finds the config relative to its own pc. The arena is mapped
- * elsewhere, at an address in the config. A site's trampoline is near the
- * module that it patches:
+ * The arena is mapped elsewhere, at an address in the config. A site's
+ * trampoline is near the module that it patches:
  *
  *   head   lea -128(%rsp),%rsp    steps over the red zone, leaves the flags unchanged
  *          push %rbx
@@ -37,66 +33,54 @@
  *
  *   1. It pushes three more words on the target's stack, so that 160 bytes are used
  *      there, including the red zone.
- *   2. It locks a shard, with a lock word that all targets share. It also marks
- *      the shard's stack as used, in a word that only this process can write. If
- *      no shard is free, it counts a NOSHARD drop and jumps to the tail.
+ *   2. It locks a shard. It also marks the shard's stack as used, in a word that
+ *      only this process can write. If no shard is free, it counts a NOSHARD drop
+ *      and jumps to the tail.
  *   3. It switches to the shard's stack, builds a struct dt_rt_frame there and calls
  *      dt_rt_fire().
  *   4. It switches back to the target's stack, releases the shard and jumps to
  *      frame->back.
  *
  * A shard's stack contains, from its highest address down, struct dt_rt_notes,
- * the frame and the stack frames of C functions. So the notes and the frame are
- * at known addresses (DT_RT_FRAME_AT).
+ * the frame (DT_RT_FRAME_AT) and the stack frames of C functions. The frame is
+ * valid while rsp is on a shard's stack and rip is outside [enter, frame_begin)
+ * and [leave_begin, leave_end). No instruction in these two ranges waits.
  *
- * The frame is valid while the thread's rsp is on a shard's stack and its rip
- * is outside [enter, frame_begin) and [leave_begin, leave_end). No instruction
- * in these two ranges waits.
+ * Compiled code. dt_rt_enter jumps to site->code: the steps above, or a routine
+ * that the agent compiled from a clause (ptrace-agent/native). A routine begins
+ * with the site's address in %rax, its index in %ebx, and the program's %rbx,
+ * %rcx and %rax on the stack as above. Flags and all other registers are those
+ * of the program. It uses at most eight more words of the target's stack, 216
+ * bytes in total. It jumps to header->skip at its end, with the site's address
+ * in %rax. If it cannot handle a case, it restores the registers and jumps to
+ * header->generic before it has run an action. It builds no frame and never
+ * waits, but may hold a shard.
  *
- * Compiled code. dt_rt_enter jumps to site->code. This is either the generic
- * path that is described above, or a routine that the agent compiled from the
- * clauses of the site's only probe (ptrace-agent/native). A routine begins with
- * the site's address in %rax, its index in %ebx, and the program's %rbx, %rcx
- * and %rax on the stack as above. Flags and all other registers are those of
- * the program. The routine uses up to eight more words, so that up to 216 bytes
- * of the target's stack are used. A case that it does not handle can occur only
- * before it has run an action. In such a case it restores the registers and
- * jumps to header->generic. Otherwise it jumps to header->skip at its end, with
- * the site's address in %rax. A routine builds no frame and never waits. It may
- * hold a shard while it runs.
+ * Threads that leave. While config->gather is set, a thread that leaves the
+ * runtime waits at the gate. The ranges header->leaves contain the accesses to
+ * the gate and the rest of the exit. In these ranges, %rbx is the address to
+ * return to. The program's %rbx, %rcx, %rax and flags were pushed in this
+ * order. The first `depth` + 1 of these words are still on the stack.
  *
- * Threads that leave. If a thread must leave the runtime, for example so that
- * the agent can detach from it, the agent sets config->gather and lets the
- * thread run. A thread that reaches the exit of the runtime then waits at the
- * gate. The ranges header->leaves contain the accesses to the gate and the rest
- * of the exit. In these ranges, %rbx is the address to return to. The program's
- * %rbx, %rcx, %rax and flags were pushed in this order. The first `depth` + 1 of
- * these words are still on the stack.
- *
- * Asking the agent (upcalls). The agent can die at any time, so the runtime
- * must not do anything that harms the target without an agent. It executes no
- * trap that would kill the target. Unless config->may_call is set, it also
- * sends no signal, and makes no system call, because a seccomp filter could kill
- * the target for it.
+ * Asking the agent (upcalls). The agent can die at any time. So the runtime
+ * executes no trap that would kill the target without an agent. It sends
+ * signals and makes system calls only if config->may_call is set, because a
+ * seccomp filter could kill the target. There is one exception: if the agent
+ * has died and masked_tid is not 0, a thread that leaves the runtime may
+ * restore its signal mask.
  *
  * Upcalls use three pages: two doorbells (called bells) and the gate. The agent
- * write-protects these pages with userfaultfd(2). A thread that writes to a
- * protected page waits in the kernel until the agent resumes it, or until the
- * agent has exited for any reason. The gate is protected while gather is set.
- * At least one of the two bells is protected at any time.
+ * write-protects them with userfaultfd(2). A thread that writes to a protected
+ * page waits in the kernel until the agent resumes it or exits. The gate is
+ * protected while gather is set. At least one of the two bells is protected at
+ * any time.
  *
  * A shard's struct dt_rt_upcall is at the lowest address of its stack. Each
- * shard has its own word in each bell. The agent finds the upcall by the word
- * that is written, and the kernel reports the thread. A write does not wait if
- * the agent has just released this bell for another thread, or if the process
- * is a forked child. In both cases the upcall gets no reply, and the runtime
- * tries the other bell. If has_bells is 0, an upcall is an int3, and threads do
- * not wait at the gate.
- *
- * The runtime makes a system call only if config->may_call is set, with one
- * exception. If the agent has died and config->masked_tid is not 0, each thread
- * that leaves the runtime calls gettid(2). The thread with this tid then
- * restores its signal mask.
+ * shard has its own word in each bell, by which the agent finds the upcall. A
+ * write does not wait in a forked child, or if the agent has just released this
+ * bell for another thread. The upcall then gets no reply, and the runtime tries
+ * the other bell. If has_bells is 0, an upcall is an int3, and threads do not
+ * wait at the gate.
  */
 #ifndef PTRACE_AGENT_RUNTIME_RUNTIME_H
 #define PTRACE_AGENT_RUNTIME_RUNTIME_H
@@ -127,9 +111,9 @@ struct dt_rt_header {
 	dt_u64 enter;	    /* trampolines jump here */
 	dt_u64 upcall_trap; /* an int3 with struct dt_rt_upcall * in %rdi */
 	/*
-	 * A fault (SIGSEGV, SIGBUS) of an instruction in [load_begin, load_end)
-	 * becomes a fault of the D clause. The agent sets rip to load_fixup and
-	 * %rdx to the address that faulted.
+	 * A fault (SIGSEGV, SIGBUS) in [load_begin, load_end) becomes a fault
+	 * of the D clause. The agent sets rip to load_fixup and %rdx to the
+	 * address that faulted.
 	 */
 	dt_u64 load_begin, load_end, load_fixup;
 	/* The frame is complete from frame_begin on, and not used from leave_begin on. */
@@ -138,9 +122,9 @@ struct dt_rt_header {
 	/*
 	 * Values of site->code for sites without compiled code. The code at
 	 * `generic` fires the site's probes, and the code at `skip` fires
-	 * nothing. At `conditions` are 16 pieces of code, one for each jcc, at
-	 * intervals of DT_RT_CONDITION_BYTES. Each fires the site's probes if
-	 * its jcc is taken.
+	 * nothing. At `conditions` are 16 pieces of code of
+	 * DT_RT_CONDITION_BYTES each, one for each jcc. A piece fires the
+	 * probes if its jcc is taken.
 	 */
 	dt_u64 generic, skip, conditions;
 	struct dt_rt_leave {
@@ -153,8 +137,7 @@ struct dt_rt_header {
 /*
  * A thread of the target. The threads are in a hash table with linear probing,
  * whose key is fs_base. An entry with fs_base 0 is free. The entry of a thread
- * that has exited stays until another thread has the same fs_base. The agent
- * then replaces the ids.
+ * that has exited stays until another thread has the same fs_base.
  */
 struct dt_rt_thread {
 	dt_u64 fs_base; /* or the gs key of a thread that fs_base does not identify */
@@ -177,9 +160,8 @@ static inline dt_u32 dt_rt_thread_slot(dt_u64 fs_base)
 
 #define DT_RT_FIRST_GS_KEY 2048
 /*
- * Returns whether a gs_base is a gs key, with which the agent identifies a
- * thread (ptrace-agent/inject/thread_bases.hpp). A gs key is even, because an
- * odd value marks an entry of the table that is not in use.
+ * Returns whether a gs_base is a gs key (ptrace-agent/inject/thread_bases.hpp).
+ * An odd value marks an unused entry of the table, so a gs key is even.
  */
 static inline int dt_rt_is_gs_key(dt_u64 gs_base)
 {
@@ -188,8 +170,8 @@ static inline int dt_rt_is_gs_key(dt_u64 gs_base)
 }
 
 /*
- * DT_RT_LIBRARIES is not a probe. It fires where the dynamic linker notifies
- * debuggers of changes to the loaded libraries.
+ * DT_RT_LIBRARIES is not a probe. It fires where the dynamic linker reports
+ * changes to the loaded libraries.
  */
 enum dt_rt_kind {
 	DT_RT_ENTRY,
@@ -204,12 +186,11 @@ struct dt_rt_firing {
 	dt_u32 probe;
 	dt_u32 kind; /* enum dt_rt_kind */
 	/*
-	 * For DT_RT_RETURN this is the offset in the function. For DT_RT_STATIC,
-	 * the low 32 bits are the index of the first operand, and the high 32
-	 * bits are the number of operands. DT_RT_JUMP_OUT also has operands:
-	 * the destination, then two constants for each part of the function,
-	 * its first address and its end. The first part begins with the
-	 * function's entry.
+	 * For DT_RT_RETURN, the offset in the function. For DT_RT_STATIC, the
+	 * low 32 bits are the index of the first operand, and the high 32 bits
+	 * are the number of operands. DT_RT_JUMP_OUT has operands, too: the
+	 * destination, then the first address and the end of each part of the
+	 * function. The first part begins with the function's entry.
 	 */
 	dt_u64 arg0;
 };
@@ -235,25 +216,23 @@ struct dt_rt_site {
 	dt_u32 epid;
 	/*
 	 * A conditional jump (jcc) is a return only when it is taken. `taken`
-	 * contains the low four bits of the jcc's opcode plus
-	 * DT_RT_CONDITIONAL, or 0 if the instruction is not a jcc. `taken` is
-	 * tested for each return probe. At a site that has only return probes,
-	 * `condition` is equal to `taken` and is tested before any probe. At
-	 * other sites, `condition` is 0.
+	 * is the low four bits of its opcode plus DT_RT_CONDITIONAL, or 0 for
+	 * any other instruction. At a site with only return probes, `condition`
+	 * is equal to `taken`, and is tested before any probe. At other sites,
+	 * `condition` is 0.
 	 */
 	dt_u16 condition;
 	dt_u16 taken;
 	/*
-	 * The compiled code of a site runs only one clause. If the probe has
-	 * more clauses, that code then jumps to the code of the site `next`,
-	 * which has no trampoline. The member `from` of that site is the EPID
-	 * of the next clause. The code of that site either is compiled, too, or
-	 * is the generic path, which runs all remaining clauses.
+	 * The site of the probe's next clause, or 0. Compiled code runs only
+	 * one clause, and then jumps to the code of the site `next`. That site
+	 * has no trampoline. Its code is also compiled, or is the generic path,
+	 * which runs all remaining clauses.
 	 */
 	dt_u32 next;
 	/*
-	 * The EPID of the clause at which this site begins, or 0 if it begins at
-	 * the probe's first clause.
+	 * The EPID of the clause at which this site begins, or 0 for the
+	 * probe's first clause.
 	 */
 	dt_u32 from;
 } __attribute__((aligned(64)));
@@ -262,9 +241,7 @@ struct dt_rt_site {
 /*
  * A semaphore of static probes that the agent incremented by one. It may be
  * decremented only if the same offset of the same file is still mapped at its
- * address. Otherwise the address contains something else by now. The list is in
- * private memory, so the list of a forked child describes the child's own
- * semaphores.
+ * address. The list is in private memory, so a forked child has its own list.
  */
 struct dt_rt_raised {
 	dt_u64 at;
@@ -292,12 +269,8 @@ struct dt_rt_range {
  * The frame rules (struct dt_rt_rule in abi/frame_rule.h) are in a hash table,
  * whose key is `at`. A search begins at dt_rt_rule_slot() and tests up to
  * DT_RT_RULE_REACH consecutive entries. An entry whose `at` is 0 is free; `at`
- * is written last. Entries are never removed singly. The agent removes all of
- * them together, while rules_seq is odd.
- *
- * The agent writes the rules for the frames that it found when it walked a
- * stack. If there is no rule for a pc, the runtime requests the stack from the
- * agent.
+ * is written last. The agent never removes single entries. It removes all
+ * entries together, while rules_seq is odd.
  */
 #define DT_RT_MAX_RULES 65536 /* a power of two */
 #define DT_RT_RULE_REACH 16
@@ -345,11 +318,10 @@ struct dt_rt_config {
 	dt_u32 gather;	      /* 1: threads that leave the runtime wait at the gate */
 	dt_u32 has_bells;     /* 0: the kernel does not support or permit doorbells */
 	/*
-	 * The tid of the thread whose signals the agent has blocked, in that
-	 * thread's own pid namespace. 0: no thread. gather is set while the
-	 * signals of a thread are blocked. If the agent dies, the thread itself
-	 * restores its previous mask (mask_before) when it leaves the runtime,
-	 * unless its mask is no longer mask_now.
+	 * The tid of the thread whose signals the agent has blocked, in the
+	 * thread's own pid namespace, or 0. gather is set while it is not 0. If
+	 * the agent dies, the thread restores mask_before when it leaves the
+	 * runtime, unless its mask is no longer mask_now.
 	 */
 	dt_u32 masked_tid, masked_pad;
 	dt_u64 mask_now, mask_before;
@@ -379,13 +351,12 @@ struct dt_rt_frame {
 
 /*
  * Notes are data that the runtime keeps from one firing on a shard to the next.
- * They are initially zero, and contain only hints and addresses that the
- * runtime itself computed.
+ * They are initially zero.
  */
 #define DT_RT_NOTES_BYTES 4096
 /*
- * At this offset, the notes contain the pid of the process whose thread uses
- * the shard's stack, or 0 if no thread uses it.
+ * At this offset, the notes contain the pid of the process that uses the
+ * shard's stack, or 0.
  */
 #define DT_RT_NOTES_HOLDER 8
 /* The address of the frame on the shard's stack that begins at `stack`. */
@@ -395,7 +366,7 @@ struct dt_rt_frame {
 
 /*
  * Operations that only the agent can do. The agent reads the frame and the
- * arguments a[]. It stores the result, if there is one, in the member `value`.
+ * arguments a[], and stores the result in `value`.
  */
 enum dt_rt_upcall_op {
 	DT_RT_UP_VAR,	     /* a[0] id, a[1] index; value = the variable */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The rows of uregs[]. The indexes are those of the amd64 register set in
- * <sys/regset.h> of illumos, and the R_* constants of the D library have the
- * same values. A row contains the name in D, the index and the source of the
- * value:
+ * <sys/regset.h> of illumos. A row contains the name in D, the index and the
+ * source of the value:
  *
  *   GPR    a general register, by its name
  *   STATE  other state of the thread that a host knows: rip, rflags, fs_base, gs_base

@@ -5,9 +5,8 @@
  *
  *   pc of the site ─ rule ─▶ CFA ─ word below it ─▶ pc - 1 of the caller ─ rule ─▶ ...
  *
- * The result is always the same as that of the agent's own walk, because the
- * agent writes only rules that lead to the same caller. The runtime requests
- * the entire stack from the agent in these cases:
+ * The result is always the same as that of the agent's own walk. The runtime
+ * requests the entire stack from the agent in these cases:
  *
  *   - a pc has no rule; the agent then adds the missing rules
  *   - a step does not move up the stack, or leaves the readable range
@@ -15,12 +14,8 @@
  *   - the agent removed rules during the walk
  *
  * The notes of a shard contain the words that were read for the last stacks. If
- * these words are unchanged, dt_rt_again() returns the same stack, and no walk
- * is needed.
- *
- * A walk reads words only in the readable range that contains the stack
- * pointer, with dt_rt_peek(), which returns an error if a word is not readable.
- * A walk ends after max frames, and each step moves up the stack.
+ * these words are unchanged, dt_rt_again() returns the same stack without a
+ * walk.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -74,8 +69,8 @@ DT_INLINE int dt_rt_cfa(const struct dt_rt_place *p,
 }
 
 /*
- * Finds the caller in text without unwind information, using the frame
- * pointer. Returns -1 if the agent must walk this stack.
+ * Finds the caller with the frame pointer, in text without unwind information.
+ * Returns -1 if the agent must walk this stack.
  */
 DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
 {
@@ -94,8 +89,8 @@ DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
 
 /*
  * Finds the caller of a frame, and notes in `words` what it has read. If
- * words->pc is 0 afterwards, the stack ends here. Returns -1 if the agent must
- * walk this stack.
+ * words->pc is then 0, the stack ends here. Returns -1 if the agent must walk
+ * this stack.
  */
 DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
 			   struct dt_rt_noted *words)
@@ -156,10 +151,7 @@ static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 		pc = words->pc;
 		at = pc - 1;
 	}
-	/*
-	 * If only one frame was found, the agent may find more
-	 * (ptrace-agent/unwind.hpp).
-	 */
+	/* The agent may find more frames (ptrace-agent/unwind.hpp). */
 	if (DT_UNLIKELY((seq & 1) || (n == 1 && max > 1)))
 		return 0;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -177,9 +169,8 @@ static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 }
 
 /*
- * If the stack is still the same as at an earlier firing, which is common,
- * stores its frames in pcs and returns their number. The stack is the same if
- * all words that the earlier walk read are unchanged. Otherwise returns 0.
+ * If all words that an earlier walk read are unchanged, stores its frames in
+ * pcs and returns their number. Otherwise returns 0.
  */
 DT_INLINE dt_u32 dt_rt_again(struct dt_rt_run *run, dt_u64 *pcs, dt_u32 max,
 			     const struct dt_rt_noted_stack *noted)

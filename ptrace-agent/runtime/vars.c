@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Computes builtin variables inside the target, and sends signals to the thread
- * that fires the probe. The agent supplies the values that the runtime cannot
- * read, for example those in /proc.
+ * that fires the probe. The agent supplies other values, for example those in
+ * /proc.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -148,9 +148,9 @@ int dt_rt_progenyof(struct dt_host *host, dt_u64 pid)
 }
 
 /*
- * Sends a signal to this thread. The agent intercepts the signal when the thread
- * leaves the system call, and delivers it after the thread has left the runtime.
- * Returns 0, or -1 if tgkill(2) fails.
+ * Sends a signal to this thread. The agent intercepts the signal, and delivers
+ * it after the thread has left the runtime. Returns 0, or -1 if tgkill(2)
+ * fails.
  */
 static int dt_rt_signal(dt_u64 sig)
 {

@@ -4,12 +4,10 @@
 //   tick ──> begin() ──> next() ... seen() ──> running: is sampled, becomes busy
 //                                         └──> asleep: becomes idle after 64 times
 //
-// Examining a thread takes some microseconds, so a tick is too short for thousands of
-// threads. Threads that ran recently, the busy ones, are examined first, each once per
-// tick. Idle threads are examined in the remaining time, and the next tick continues
-// after the last idle thread that was examined. In every eighth tick an idle thread is
-// examined first, so that busy threads cannot prevent the agent from finding threads
-// that start to run.
+// A tick is too short to examine thousands of threads. Busy threads, which ran
+// recently, are examined first, once per tick. Idle threads are examined in the
+// remaining time, in turn. In every eighth tick an idle thread is examined first, so
+// that the agent always finds threads that start to run.
 #pragma once
 
 #include <cstdint>

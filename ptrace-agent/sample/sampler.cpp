@@ -85,8 +85,7 @@ void Sampler::begin_tick_if_due()
     rotation_.begin();
 }
 
-// Ends the tick, and adds the number of busy threads that were not examined in it to
-// n_left_out_.
+// Ends the tick, and adds the unexamined busy threads to n_left_out_.
 void Sampler::leave_out_rest()
 {
     if (!due_.empty())
@@ -94,8 +93,8 @@ void Sampler::leave_out_rest()
     due_.clear();
 }
 
-// Measures the CPU time that the agent's main thread uses while this object exists, and
-// charges that time to the sampling budget.
+// Charges the CPU time of the agent's main thread to the sampling budget while this
+// object exists.
 class SampleMeter {
 public:
     explicit SampleMeter(SampleBudget& budget) : budget_(budget), began_(now()) {}
@@ -148,9 +147,8 @@ bool Sampler::sample_some()
         if (thread == nullptr)
             continue;
         if (!thread->samples.empty()) {
-            // The stop that an earlier tick requested has not been handled yet. It will
-            // provide that tick's sample. The current tick gets no sample of this
-            // thread.
+            // The stop that an earlier tick requested has not been handled yet. This
+            // tick gets no sample of the thread.
             ++n_left_out_;
             rotation_.seen(Rotation::Found::running);
             continue;
@@ -170,8 +168,8 @@ bool Sampler::sample_some()
             thread->interrupted = true;
             ptrace(PTRACE_INTERRUPT, *tid, nullptr, nullptr);
         }
-        // The stop will cause two scans of all threads in waitpid(): one when the stop
-        // is reported, and one before waitpid() sleeps. Charge their time now.
+        // The stop will cause two scans of all threads in waitpid(). Charge their time
+        // now.
         budget_.spend(2 * wait_ns);
         return true;
     }

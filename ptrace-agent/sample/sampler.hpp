@@ -6,13 +6,11 @@
 //                   sends PTRACE_INTERRUPT to one that is on a CPU
 //                -> its stop: take_sample() fires the due probes; the thread continues
 //
-// A sleeping thread is not woken, because it is not on a CPU. Ticks that the agent
-// missed because it was busy are not repeated. A sample costs its thread one ptrace
-// stop.
+// A sleeping thread is not woken. Missed ticks are not repeated. A sample costs its
+// thread one ptrace stop.
 //
-// Sampling uses at most 5 % of a processor for each running thread. rotation.hpp
-// decides which threads are examined and limits the time. Running threads that were
-// skipped for lack of time, and missed ticks, are counted, and reported when sampling
+// Sampling uses at most 5 % of a processor for each running thread (rotation.hpp).
+// Missed ticks and skipped running threads are counted, and reported when sampling
 // ends.
 #pragma once
 
@@ -35,9 +33,8 @@ public:
     {
     }
 
-    // Replaces the timers. Sampling ends if the list is empty. Returns a message about
-    // the samples that the previous timers left out. The message is empty if the
-    // timers left out at most 1 % of their samples.
+    // Replaces the timers. Sampling ends if the list is empty. Returns a message if the
+    // previous timers left out more than 1 % of their samples, otherwise an empty text.
     Result<std::string> start(std::span<const ProfileTimer> timers);
     void thread_added(pid_t tid);
     void begin_tick_if_due();

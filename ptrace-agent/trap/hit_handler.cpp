@@ -95,11 +95,11 @@ static bool runs_anywhere(const Instruction& insn)
 }
 
 // Moves a thread from the copy of an instruction to the program. If the copy has run,
-// sets the pc to the next instruction of the program. If the copy has not run, emulates
-// the instruction, with two exceptions:
-//   - If the instruction has raised the signal that stopped the thread, the pc is set
-//     to the original instruction.
-//   - If the instruction cannot be emulated, the thread runs it later, without firing.
+// sets the pc to the next instruction. Otherwise emulates the instruction, with two
+// exceptions:
+// - If the instruction has raised the signal of this stop, sets the pc to the
+//   instruction.
+// - If the instruction cannot be emulated, the thread runs it later, without firing.
 void HitHandler::leave_copy(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
@@ -152,8 +152,6 @@ void HitHandler::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct&
     if (did.outcome == Emulation::fault && ++thread.faults <= 2)
         return run_in_slot(thread, tp,
                            x86_64.plan_after_fault(tp.insn, did.memory_fault), user);
-    // The program can access this memory, but ptrace(2) cannot, for example because the
-    // memory belongs to a device.
     thread.faults = 0;
     drop_tracepoint(tp, *thread.process->space,
                     "its instruction accesses memory that ptrace(2) cannot access, for "
@@ -207,23 +205,21 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
                             step.mask_saved ? std::optional(step.mask) : std::nullopt);
     to_user_regs(regs, user);
     set_regs(thread.tid, user);
-    // Set the mask after the registers, because the rescue handler restores the mask of
-    // a thread only if the thread is in a slot.
+    // Set the mask after the registers, because the rescue handler restores the mask
+    // only if the thread is in a slot.
     step.mask_saved =
         step.mask_saved && set_mask(thread.tid, step.mask | asynchronous_signals);
     thread.move_to(ThreadState::running);
-    // If the agent dies, a single-step might not stop the thread. The trap after the
-    // copy always stops it.
+    // If the agent dies, a single-step might not stop the thread, but the trap after
+    // the copy does.
     const bool to_trap = plan.run_to_trap || space.rescue.installed();
     resume_thread(to_trap ? PTRACE_CONT : PTRACE_SINGLESTEP, thread);
 }
 
-// Protects a thread at a breakpoint against the agent's death. When waitid(2) consumes
-// the kernel's report, the thread's signal is consumed, too. If the agent then died,
-// the thread would continue in the middle of the instruction. So the caller has only
-// read the report (WNOWAIT), and this function sets the pc back while the signal is
-// still pending. If the agent dies after that, the thread receives the signal, and the
-// handler (rescue.hpp) reads the address of the instruction from the siginfo.
+// Protects a thread at a breakpoint against the agent's death. Must be called while the
+// signal is still pending, after the report was only read (WNOWAIT). Sets the pc back
+// to the instruction. If the agent then dies, the thread receives the signal, and the
+// handler (rescue.hpp) finds the instruction's address in the siginfo.
 void HitHandler::secure(Thread& thread)
 {
     const AddressSpace& space = *thread.process->space;
@@ -252,8 +248,8 @@ static bool is_own_stop(const Thread& thread)
             info.si_code == SI_KERNEL);
 }
 
-// Returns whether the kernel will restart a system call that a signal has interrupted.
-// The kernel then sets the pc two bytes back.
+// Returns whether the kernel will restart an interrupted system call. The kernel then
+// sets the pc two bytes back.
 static bool will_restart(const user_regs_struct& user)
 {
     auto result = static_cast<std::int64_t>(user.rax);
@@ -299,8 +295,8 @@ bool HitHandler::end_step(Thread& thread)
     return false;
 }
 
-// Single-steps the instruction at its own address, because no slot is available. The
-// breakpoint is removed during the step, so all other threads are stopped.
+// Single-steps the instruction at its own address, because no slot is available. All
+// other threads are stopped, because the breakpoint is removed during the step.
 void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
@@ -323,8 +319,8 @@ void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct&
                         ? tracees_.wait_for_stop(*space, tid, status)
                         : Waited::ended;
     if (waited == Waited::late) {
-        // The instruction is a system call that has not returned in time. Interrupt it.
-        // The kernel restarts it later.
+        // A system call has not returned in time. The kernel restarts it after the
+        // interrupt.
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
         space->budget.restart(second_timeout_ns);
         waited = tracees_.wait_for_stop(*space, tid, status);

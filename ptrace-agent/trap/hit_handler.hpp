@@ -2,17 +2,14 @@
 // Handles a thread at one of our breakpoints: fires the probes, then does what the
 // replaced instruction does. There are three ways to do that:
 //
-//   emulate      Computes the instruction's effect on the thread's registers, and
-//                resumes the thread after the instruction.
+//   emulate      Computes the instruction's effect on the thread's registers.
 //   copy         Resumes the thread at a copy of the instruction. A jump after the copy
 //                leads back. Used if the instruction accesses memory and has the same
 //                effect at any address.
 //   slot         Writes a copy into the thread's own slot, and single-steps it there.
-//                Used if the instruction cannot be emulated, or if its emulation has
-//                failed. end_step() handles the stop after the step. If the thread
-//                stops for another reason before the copy has run, end_step() sets its
-//                pc to the original instruction. If no signal is delivered at that
-//                stop, the instruction then runs without firing its probes again.
+//                Used if the instruction cannot be emulated. end_step() handles the stop
+//                after the step. If the copy has not run, end_step() sets the pc to the
+//                original instruction.
 //
 // Asynchronous signals are blocked while a thread steps in its slot. So the program
 // never observes a pc in a slot, and runs no handler between the firing and the
@@ -44,8 +41,7 @@ public:
     {
     }
 
-    // Handles a stop at the breakpoint. `user` contains the thread's registers after
-    // the int3.
+    // Handles a stop at the breakpoint. `user` contains the registers after the int3.
     void handle(Thread& thread, Tracepoint& tp, user_regs_struct& user);
     // Emulates the instruction under the breakpoint, or lets the thread execute a copy
     // of it. Resumes the thread.
@@ -54,19 +50,17 @@ public:
     // caused the stop. If not, the caller must still handle the stop.
     bool end_step(Thread& thread);
     // Sets the pc of a thread that has stopped in a copy to the corresponding address
-    // in the program's text.
+    // in the text.
     static void leave_copy(Thread& thread);
 
     // Implements StopHandler::secure_hit().
     static void secure(Thread& thread);
-    // Undoes a hit that has not been handled yet: sets the thread's pc back to the
-    // instruction. Called before the breakpoint is removed. If `all` is false, hits of
-    // breakpoints that have probes are left alone.
+    // Undoes a hit that has not been handled yet: sets the pc back to the instruction.
+    // Called before the breakpoint is removed. If `all` is false, ignores breakpoints
+    // that have probes.
     void undo(Thread& thread, bool all);
-    // Undoes a trap inside a window if the trap has not been handled yet. Without this,
-    // the program would receive the SIGTRAP if the window were removed before the
-    // threads continue. If the window remains, the thread executes the trapping byte
-    // again.
+    // Undoes a trap inside a window that has not been handled yet. Otherwise the
+    // program would receive the SIGTRAP if the window were removed now.
     void undo_stray(Thread& thread);
 
 private:

@@ -92,8 +92,8 @@ void Rescue::protect(AddressSpace& space, std::span<Tracepoint* const> all)
     }
     if (wanted.empty())
         return;
-    // If an address has an old and a new entry, std::unique() keeps the new one,
-    // because it is first.
+    // If an address has an old and a new entry, the new one is first, and std::unique()
+    // keeps it.
     std::vector<RescueEntry> merged = std::move(wanted);
     merged.insert(merged.end(), entries_.begin(), entries_.end());
     std::stable_sort(
@@ -158,8 +158,8 @@ void Rescue::add_slot_page(AddressSpace& space, TargetAddr page)
     n_unknown_slots_ += slots_per_page;
 }
 
-// Returns the offset of a general register in the kernel's struct ucontext, in which
-// struct sigcontext begins at offset 40. Returns 0 for any other register.
+// Returns the offset of a general register in the kernel's struct ucontext, or 0 for
+// any other register. struct sigcontext begins at offset 40.
 static std::uint32_t place_of(Reg reg)
 {
     switch (reg) {

@@ -3,28 +3,24 @@
 //
 //   region   | code | RescueHeader | RescueSlot ... | table A | table B |   r-x
 //
-// A target with breakpoints has a SIGTRAP handler in a separate region. While the agent
-// lives, the handler receives only the program's own SIGTRAPs, and passes them on to
-// the program's handler. After the agent's death, the first hit of a breakpoint
-// restores all displaced bytes, beginning with the byte at that breakpoint. The
-// original instruction then runs. rescue_code.S is the handler. TrapSignals installs
-// it. If the program calls sigaction(SIGTRAP), TrapSignals returns the program's own
-// action, so that the program does not see this handler.
+// A target with breakpoints has a SIGTRAP handler (rescue_code.S) in this region. While
+// the agent lives, the handler passes the program's own SIGTRAPs on to the program's
+// handler. After the agent's death, the first hit of a breakpoint restores all
+// displaced bytes. TrapSignals installs the handler, and hides it from sigaction().
 //
 // Invariants
-//   - A breakpoint is in the table before it is in the text.
-//   - Only the table that is not in use is written. The header is then switched to it.
-//   - A slot's record is complete before a thread's pc is in the slot.
-//   - The agent never reads back the contents of the region.
+// - A breakpoint is in the table before it is in the text.
+// - Only the table that is not in use is written. The header is then switched to it.
+// - A slot's record is complete before a thread's pc is in the slot.
+// - The agent never reads back the contents of the region.
 //
 // Not protected
-//   - a process in which a thread hits a breakpoint while it blocks SIGTRAP; the kernel
-//     kills the process
-//   - a program in which the handler cannot be installed, for example because the
-//     program ignores SIGTRAP or runs under seccomp
-//   - breakpoints after the first max_entries
-//   - a thread that steps in a slot after the first max_rescue_slots
-// The agent reports all of these cases except the first one.
+// - a process in which a thread hits a breakpoint while it blocks SIGTRAP. The kernel
+//   kills the process, and the agent cannot report this case
+// - a program in which the handler cannot be installed, for example because the program
+//   ignores SIGTRAP or runs under seccomp
+// - breakpoints after the first max_entries
+// - a thread that steps in a slot after the first max_rescue_slots
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -44,8 +40,8 @@ class AddressSpace;
 class Tracepoint;
 
 // The agent stores this value ("DTrp" in ASCII) in si_errno of a pending SIGTRAP when
-// it sets the thread's pc back to the breakpoint. It also stores the breakpoint's
-// address in si_addr.
+// it sets the pc back to the breakpoint. si_addr then contains the breakpoint's
+// address.
 constexpr std::int32_t hit_magic = 0x44547270;
 
 struct RescueEntry {
@@ -53,8 +49,7 @@ struct RescueEntry {
     std::uint64_t original; // the displaced byte
 };
 
-// The number of pages of slots (slots.hpp) for which the region has records. Steps in
-// slots of other pages are not recorded.
+// The number of pages of slots (slots.hpp) for which the region has records.
 constexpr std::size_t max_rescue_pages = 8;
 constexpr std::size_t slots_per_page = 512;
 constexpr std::size_t max_rescue_slots = max_rescue_pages * slots_per_page;
@@ -95,7 +90,7 @@ public:
     static std::size_t region_bytes();
 
     bool installed() const { return at_.value != 0; }
-    // Records the reason why the target has no rescue. A note shows it to the user.
+    // Records why the target has no rescue. A note shows the reason to the user.
     void refuse(std::string why) { refusal_ = std::move(why); }
     TargetAddr at() const { return at_; }
     TargetAddr handler() const { return at_; }
@@ -110,18 +105,17 @@ public:
     // Adds breakpoints to the handler's table. Called before they are written.
     void protect(AddressSpace& space, std::span<Tracepoint* const> all);
     void add_slot_page(AddressSpace& space, TargetAddr page);
-    // Returns the number of slots that are unknown to the handler and were added since
-    // the last call to this function. Slots are unknown if they are in pages after the
-    // first max_rescue_pages, or if the header could not be written.
+    // Returns the number of slots that were added since the last call and are unknown
+    // to the handler. Their pages are beyond max_rescue_pages, or the header could not
+    // be written.
     std::size_t take_unknown_slots() { return std::exchange(n_unknown_slots_, 0); }
-    // Records a step. Called before the thread's pc is in the slot. If the thread has a
-    // different signal mask during the step, `mask` is the mask to restore afterwards.
+    // Records a step. Called before the thread's pc is in the slot. `mask` is the
+    // signal mask to restore after the step, if the step changes it.
     void begin_step(AddressSpace& space, const Displaced& plan, const SlotRun& run,
                     std::optional<std::uint64_t> mask);
-    // Returns notes for the user about unprotected breakpoints, which would kill the
-    // process if the agent were killed. These are the breakpoints that protect() could
-    // not add to the full table since the last call. If the target has no rescue, they
-    // are the breakpoints in `fresh`. Returns no notes if the process has been killed.
+    // Returns notes for the user about breakpoints that would kill the process if the
+    // agent were killed: those that protect() could not add since the last call. If the
+    // target has no rescue, these are the breakpoints in `fresh`.
     std::vector<std::string> take_notes(AddressSpace& space,
                                         std::span<Tracepoint* const> fresh);
 

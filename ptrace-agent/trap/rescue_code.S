@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles SIGTRAP in a target with breakpoints after the agent was killed (rescue.hpp).
- * While the agent lives, it gets the SIGTRAP of each breakpoint through ptrace(2)
- * instead.
+ * Handles SIGTRAP in a target with breakpoints after the agent was killed
+ * (rescue.hpp).
  *
  *   %rdi signal   %rsi siginfo_t   %rdx struct ucontext, with the program's registers
  *
- * sigreturn(2) sets all registers, so this code saves none. It enters a handler of the
- * program with the stack and the three registers above as the kernel set them. It uses
- * no libc, and only a few words of the stack. The numeric offsets are those in
- * siginfo_t, in the kernel's ucontext (x86-64) and in the structures of rescue.hpp.
+ * sigreturn(2) sets all registers, so this code saves none. It enters a handler
+ * of the program with the stack and the three registers as the kernel set them.
+ * It uses no libc. The numeric offsets are those in siginfo_t, in the kernel's
+ * ucontext (x86-64) and in the structures of rescue.hpp.
  */
 #if defined(__x86_64__)
 #define SI_ERRNO 4(%rsi)
@@ -87,8 +86,9 @@ restore:
 	cmp	$1, %rax
 	jne	12f
 	/*
-	 * Restore all other breakpoints as well. The next hit might be in a thread
-	 * that blocks SIGTRAP, and the kernel would then kill the process.
+	 * Restore all other breakpoints as well. The next hit might be in a
+	 * thread that blocks SIGTRAP, and the kernel would then kill the
+	 * process.
 	 */
 	mov	(%rbx), %r12
 	mov	8(%rbx), %r14
@@ -139,9 +139,9 @@ by_protection:				/* cannot open or write /proc/self/mem */
 done:	ret				/* to the restorer */
 
 /*
- * If the pc is in a slot, sets it to the address after the original instruction. If
- * the copy has not run, or does only a part of the instruction (access_only), sets
- * the pc to the original instruction itself.
+ * If the pc is in a slot, sets it to the address after the original
+ * instruction. If the copy has not run, or does only a part of the instruction
+ * (access_only), sets the pc to the original instruction itself.
  */
 in_slot:
 	mov	UC_RIP, %rax
@@ -202,7 +202,7 @@ chain:
 	je	done
 	jb	9f
 	/*
-	 * This code runs with more signals blocked than the program's handler requests
+	 * More signals are blocked here than the program's handler requests
 	 * (TrapSignals). Set the mask that the kernel would have set.
 	 */
 	mov	%rax, %r12

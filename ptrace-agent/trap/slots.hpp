@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The slots of a target. A slot is a piece of executable memory with slot_bytes bytes.
-// It holds a copy of one instruction.
+// The slots of a target. A slot is slot_bytes bytes of executable memory, and holds a
+// copy of one instruction.
 //
 //   page (r-x) ──< slot ── of a thread, which single-steps a copy there
 //                      └── of an address: a copy that any thread runs without a stop
 //
 // Invariants
 //   - A slot has at most one use. A thread has at most one slot.
-//   - The program never sees a pc in a slot. If a thread stops in a slot, its pc is
-//     first moved to the program's text (HitHandler::leave_copy(),
-//     HitHandler::end_step()).
+//   - The program never sees a pc in a slot. If a thread stops in a slot, the agent
+//     first moves the thread to the program's text.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -39,15 +38,15 @@ public:
     bool contain(TargetAddr at) const;
 
     bool has_free(pid_t tid) const;
-    // Returns the thread's slot. Assigns a free one if the thread has none. Must be
-    // called only if has_free() returns true for the thread.
+    // Returns the thread's slot. Assigns a free slot if the thread has none. The caller
+    // must first check has_free().
     TargetAddr of(pid_t tid);
     void free(pid_t tid);
 
     // Writes a copy that a thread can run without a stop: the instruction, then a jump
-    // to the next one. The copy lives as long as the slots. Returns its address, or
-    // nothing if no slot is free, if the slot cannot be written, or if a different
-    // instruction at the same address was copied before.
+    // to the next instruction. The copy is never freed. Returns the address of the
+    // copy. Returns nothing if no slot is free or writable, or if a different
+    // instruction was copied from the same address before.
     std::optional<TargetAddr> copy(AddressSpace& space, const Instruction& insn);
     // Returns the instruction that was copied to this address, or null.
     const Instruction* copied_to(TargetAddr at) const;

@@ -3,30 +3,24 @@
 // changed them.
 //
 // The kernel forces the SIGTRAP of a breakpoint or single-step on the thread
-// (force_sig_info_to_task() in kernel/signal.c):
-//   - If the thread blocks SIGTRAP, the kernel unblocks it and sets the action to
-//     SIG_DFL.
-//   - If the program ignores SIGTRAP, the kernel sets the action to SIG_DFL.
-// The previous state cannot be read afterwards. So the agent must know or infer it:
+// (force_sig_info_to_task() in kernel/signal.c). If the thread blocks SIGTRAP, the
+// kernel unblocks it and sets the action to SIG_DFL. If the program ignores SIGTRAP,
+// the kernel sets the action to SIG_DFL. The agent records the previous state before
+// that:
 //
-//   mask    A stop that is not a trap leaves the mask unchanged. At such a stop, the
-//           agent records for the process whether the mask contained SIGTRAP. The key
-//           of the record is the mask without SIGTRAP. After a hit, the agent looks up
-//           the thread's mask. Without a record, the agent assumes that SIGTRAP was
-//           blocked only if nearly all other signals are blocked, because libc blocks
-//           all signals around clone() and posix_spawn(). SIGTRAP is also blocked
-//           inside the program's own SIGTRAP handler. The signal frame on the stack
-//           shows whether the thread is in that handler.
-//   action  When the agent grabs a target, it reads the action through a system call in
-//           the target. A tracepoint on sigaction() reports later changes. After a hit
-//           that may have reset the action, /proc/PID/status shows whether the action
-//           was reset.
+//   mask    At stops that are not traps, learn_mask() records whether SIGTRAP is
+//           blocked. The key of the record is the rest of the mask. Without a record,
+//           SIGTRAP counts as blocked if nearly all signals are blocked, because libc
+//           blocks all signals around clone(). It also counts as blocked in a SIGTRAP
+//           handler.
+//   action  The agent reads the action when it grabs the target. Breakpoints report
+//           later sigaction() calls.
 //
 // Not covered
-//   - A thread itself blocks SIGTRAP and a few other signals, and its next stop is a
-//     hit. SIGTRAP then stays unblocked.
-//   - A program installs a SIGTRAP handler without its libc, and a hit occurs while
-//     SIGTRAP is blocked. The handler then stays reset.
+//   - If a thread blocks SIGTRAP and only a few other signals, and its next stop is a
+//     hit, SIGTRAP stays unblocked.
+//   - If a program sets a SIGTRAP handler without libc, and a hit occurs while SIGTRAP
+//     is blocked, the handler stays reset.
 #include "ptrace-agent/trap/trap_signals.hpp"
 
 #include "process/maps.hpp"
@@ -44,9 +38,9 @@ namespace dt::agent {
 
 constexpr std::uint64_t trap_bit = signal_bit(SIGTRAP);
 constexpr std::uint64_t sig_ignore = 1; // the kernel's value for SIG_IGN
-// The mask of a thread that blocks all signals contains at least this many signals
-// besides SIGTRAP: 63, minus SIGKILL and SIGSTOP, which cannot be blocked, and minus up
-// to three signals that libc uses itself and may leave out.
+// A thread that blocks all signals blocks at least this many signals besides SIGTRAP.
+// SIGKILL and SIGSTOP cannot be blocked, and libc may leave out three signals that it
+// uses.
 constexpr int nearly_everything = 58;
 constexpr std::uint64_t max_scanned_bytes = 64 << 20;
 
@@ -72,15 +66,13 @@ void TrapSignals::learn_action(Process& process, Thread& thread)
     }
 }
 
-// The offset in the rescue's region at which the agent stores the argument of a system
-// call. It is in the header's page, after the header. No thread of the target uses
-// these bytes.
+// The offset of a system call's argument in the rescue's region. No thread of the
+// target uses these bytes.
 constexpr std::uint64_t scratch_in_rescue = 0x1800;
 
-// Calls rt_sigaction(SIGTRAP) in the target. `wanted` and `previous` may be null. If
-// the rescue is installed and only `wanted` is given, the argument is in the rescue's
-// region. Otherwise it is temporarily below the red zone of the thread's stack, and the
-// bytes there are restored. Returns false if the call fails.
+// Calls rt_sigaction(SIGTRAP) in the target. `wanted` and `previous` may be null.
+// Returns false if the call fails. The argument is in the rescue's region or,
+// temporarily, below the red zone of the thread's stack.
 bool TrapSignals::exchange_action(Thread& thread, const KernelAction* wanted,
                                   KernelAction* previous)
 {
@@ -110,9 +102,9 @@ bool TrapSignals::exchange_action(Thread& thread, const KernelAction* wanted,
     return good;
 }
 
-// Steps the thread to the first instruction of the program's handler, to learn where
-// the signal frame is. As long as that frame is on the stack, SIGTRAP counts as
-// blocked.
+// Steps the thread to the first instruction of the program's handler, to learn the
+// address of the signal frame. SIGTRAP counts as blocked while that frame is on the
+// stack.
 bool TrapSignals::deliver(Thread& thread)
 {
     TrapAction& action = thread.process->trap_action;
@@ -152,9 +144,9 @@ bool TrapSignals::deliver(Thread& thread)
     return true;
 }
 
-// Returns whether a handler's signal frame is still on the stack. The frame consists of
-// the return address, struct ucontext and other data. struct ucontext contains the rip
-// of the interrupted code after flags, link, stack and sixteen registers (x86-64).
+// Returns whether a handler's signal frame is still on the stack. In the frame
+// (x86-64), the rip of the interrupted code follows the return address, flags, link,
+// stack and sixteen registers.
 static bool is_live(AddressSpace& space, const TrapHandler& handler, std::uint64_t rsp)
 {
     constexpr std::uint64_t rip_in_frame = 8 + 40 + 16 * 8;
@@ -165,8 +157,8 @@ static bool is_live(AddressSpace& space, const TrapHandler& handler, std::uint64
            rip == handler.interrupted;
 }
 
-// Returns whether the thread is still in a SIGTRAP handler of the program. Forgets the
-// handlers that the thread has left by a return or a longjmp().
+// Returns whether the thread is still in a SIGTRAP handler of the program. Forgets
+// handlers that the thread has left.
 static bool in_trap_handler(Thread& thread)
 {
     user_regs_struct user;
@@ -178,17 +170,16 @@ static bool in_trap_handler(Thread& thread)
     return !thread.trap_handlers.empty();
 }
 
-// The layout of struct sigaction in glibc and musl: handler, 128 bytes of mask, flags.
+// The layout of struct sigaction in glibc and musl.
 struct UserAction {
     std::uint64_t handler;
     std::uint64_t mask[16];
     std::int32_t flags;
 };
 
-// Records the action that the thread is about to set for SIGTRAP. If system_call is
-// true, the thread is at a syscall instruction, which usually calls
-// rt_sigaction(signal, new, old). If system_call is false, the thread is at the first
-// instruction of libc's sigaction(signal, new, old).
+// The arguments of rt_sigaction(2) and of libc's sigaction() are the same: signal, new
+// action, old action. If system_call is true, the instruction may also make another
+// system call.
 void TrapSignals::see_sigaction(Thread& thread, const Registers& regs, bool system_call)
 {
     if (regs[Reg::rdi] != SIGTRAP || regs[Reg::rsi] == 0)
@@ -206,9 +197,9 @@ void TrapSignals::see_sigaction(Thread& thread, const Registers& regs, bool syst
                        0, action.mask[0]};
 }
 
-// Returns the address of the syscall instruction among the first four instructions of
-// `text`, which begins with `mov $SYS_rt_sigaction,%eax`. Returns nothing if none of
-// them is a syscall, or if a jump or a call comes first.
+// Returns the address of the syscall instruction among the first four instructions.
+// `text` begins with `mov $SYS_rt_sigaction,%eax`. Returns nothing if there is no
+// syscall, or if a jump or call comes first.
 static std::optional<TargetAddr> sigaction_call(std::span<const std::byte> text,
                                                 TargetAddr at)
 {
@@ -226,8 +217,8 @@ static std::optional<TargetAddr> sigaction_call(std::span<const std::byte> text,
     return std::nullopt;
 }
 
-// Returns the addresses of all rt_sigaction() system calls in a mapping. Returns an
-// empty list if the mapping exceeds max_scanned_bytes or cannot be read.
+// Returns the addresses of all rt_sigaction() system calls in a mapping, or an empty
+// list if the mapping is too large or cannot be read.
 static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
                                                const Mapping& mapping)
 {
@@ -251,9 +242,9 @@ static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
     }
 }
 
-// Watches the function sigaction() in C libraries. The system call in it is not
-// watched, because posix_spawn() also makes that call, dozens of times. In the program
-// itself, which may contain its own C library, the system calls are watched instead.
+// Watches the function sigaction() in C libraries. The system call in libc is not
+// watched, because posix_spawn() makes it dozens of times. The program itself may
+// contain a C library, so its system calls are watched instead.
 void TrapSignals::watch_sigaction(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
@@ -290,8 +281,7 @@ void TrapSignals::watch_sigaction(StoppedWorld& world)
         space.tracepoints.forget(*unwritten);
 }
 
-// Returns why the rescue cannot replace the program's action for SIGTRAP, or null if
-// the rescue can replace it.
+// Returns why the rescue cannot replace the program's action for SIGTRAP, or null.
 static const char* rescue_refusal(const TrapAction& action)
 {
     if (!action.known)
@@ -309,9 +299,8 @@ static ProgramHandler handler_of(const TrapAction& action)
     return {action.handler, action.mask | (blocks_itself ? trap_bit : 0)};
 }
 
-// Returns the action to set in the kernel when the program sets `action`. The returned
-// action has the rescue's handler, or the program's handler if the rescue cannot replace
-// `action`.
+// Returns the kernel action for a program that sets `action`. The handler is the
+// rescue's, or the program's if the rescue cannot replace `action`.
 static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& action)
 {
     constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's value
@@ -323,9 +312,8 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
         return made;
     made[0] = rescue.handler().value;
     made[1] |= SA_SIGINFO;
-    // No handler of the program may interrupt the rescue, because that handler could
-    // hit the next breakpoint while SIGTRAP is blocked. The rescue sets the program's
-    // own mask before it enters the program's handler.
+    // The program's handlers must not interrupt the rescue. Such a handler could hit a
+    // breakpoint while SIGTRAP is blocked.
     made[3] |= asynchronous_signals;
     if (action.handler == 0)
         // The program has no handler. The rescue runs on the thread's alternate stack,
@@ -343,7 +331,7 @@ bool TrapSignals::ensure_rescue(StoppedWorld& world)
             world.any_thread() != nullptr);
 }
 
-// Returns why the target cannot have a rescue, or an empty string if it can have one.
+// Returns why the target cannot have a rescue, or an empty string.
 static std::string rescue_refusal(const AddressSpace& space, const Thread& thread)
 {
     if (!space.call_place.refusal().empty())
@@ -357,8 +345,8 @@ static std::string rescue_refusal(const AddressSpace& space, const Thread& threa
     return refusal != nullptr ? refusal : "";
 }
 
-// Installs the rescue. Does nothing if it is installed already, or if no thread can make
-// a system call now. If the target cannot have a rescue, only records the reason.
+// Does nothing if no thread can make a system call now. If the target cannot have a
+// rescue, only records the reason.
 void TrapSignals::install_rescue(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
@@ -410,8 +398,8 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
             back[0] = action.handler;
             back[1] = action.flags | 0x04000000; // SA_RESTORER
         }
-        // If the program has a handler, that handler may return through our restorer.
-        // So the region stays mapped.
+        // The program's handler may return through our restorer, so the region then
+        // stays mapped.
         if (exchange_action(*thread, &back, nullptr) && action.handler == 0 &&
             !in_there)
             if (Thread* other = world.any_thread())
@@ -422,9 +410,8 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
     space.rescue.forget();
 }
 
-// The kernel's action for SIGTRAP is ours. So the agent makes the program's
-// sigaction(SIGTRAP) call itself. It stores the program's own previous action at the
-// address that the program gave for the previous action.
+// The kernel's action for SIGTRAP is ours. So the agent makes the call itself, and
+// returns the program's own previous action.
 bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
                                  user_regs_struct& user)
 {
@@ -449,8 +436,8 @@ bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
         UserAction given{};
         if (in.value != 0 && !space->read_value(in, given))
             return false;
-        // libc would pass its own restorer to the kernel. The agent instead keeps the
-        // previous restorer, which has the same effect.
+        // The previous restorer has the same effect as the restorer that libc would
+        // pass.
         if (in.value != 0)
             wanted =
                 TrapAction{true, given.handler, static_cast<std::uint32_t>(given.flags),
@@ -514,10 +501,8 @@ void TrapSignals::repair_after_trap(Thread& thread)
         is_reset = (status_number(status, field, 0, 16) & trap_bit) == 0;
     }
     // `blocked` may be wrong, because it is usually derived from the other signals in
-    // the mask. The same other signals may be blocked with or without SIGTRAP. For
-    // example, the handler of another signal may block SIGTRAP only because it has
-    // interrupted a SIGTRAP handler. If SIGTRAP has a handler, is_reset decides,
-    // because the kernel resets the handler if and only if SIGTRAP was blocked.
+    // the mask. If SIGTRAP has a handler, is_reset decides: the kernel resets a handler
+    // if and only if SIGTRAP was blocked.
     if (blocked && (is_reset || !handled))
         set_mask(thread.tid, mask | trap_bit);
     if (!is_reset)

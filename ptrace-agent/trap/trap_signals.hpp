@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Breakpoints can change the program's action for SIGTRAP, and the SIGTRAP bit of its
-// signal masks. This class restores both. It also installs the handler that restores
-// the text if the agent dies (rescue.hpp).
+// signal masks. This class restores both. It also installs the rescue (rescue.hpp).
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -25,30 +24,26 @@ public:
     // one of the program's threads.
     void learn_action(Process& process, Thread& thread);
 
-    // Restores the mask and the action after the kernel has forced a SIGTRAP on the thread
-    // because of our breakpoint.
+    // Restores the mask and the action after one of our breakpoints has raised SIGTRAP.
     void repair_after_trap(Thread& thread);
     // Delivers a SIGTRAP that is the program's own. Returns false if the caller must
     // deliver it.
     bool deliver(Thread& thread);
 
-    // Writes breakpoints at the places where the program can change its action for
-    // SIGTRAP: sigaction() of libc, and rt_sigaction(2) calls in the program itself.
+    // Writes breakpoints at libc's sigaction(), and at rt_sigaction(2) calls in the
+    // program itself.
     static void watch_sigaction(StoppedWorld& world);
-    // Called when a thread reaches a breakpoint that watch_sigaction() wrote. Makes the
-    // thread's sigaction call on the program's behalf. Returns false if the program must
-    // make the call itself. The caller must then record the new action with
-    // see_sigaction().
+    // Makes the thread's sigaction call when the thread is at a breakpoint of
+    // watch_sigaction(). If the result is false, the program must make the call itself,
+    // and the caller must call see_sigaction().
     bool make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struct& user);
-    // Records the action that the program is about to set at a breakpoint that
-    // watch_sigaction() wrote.
+    // Records the action that the thread is about to set.
     static void see_sigaction(Thread& thread, const Registers& regs, bool system_call);
 
-    // Installs the rescue before the first breakpoint of a target is written. Returns
-    // false if no thread can make a system call now, for example in a frozen process.
-    // The caller must then write no breakpoints, because nothing would restore the text
-    // if the agent died. If the rescue was refused for another reason
-    // (Rescue::refuse()), returns true, and breakpoints are written without it.
+    // Installs the rescue. Must be called before the first breakpoint of a target is
+    // written. If the result is false, the caller must write no breakpoints, because no
+    // thread can make a system call now. Returns true without a rescue if the target
+    // can have none (Rescue::refuse()).
     bool ensure_rescue(StoppedWorld& world);
     // Restores the program's own action in the kernel, and unmaps the rescue if no
     // thread can be in it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The times at which the agent's main loop must act even if no request arrives and no
-// thread stops. The earliest of these times interrupts waitpid().
+// The times at which the agent's main loop must act even if nothing else happens. The
+// earliest time interrupts waitpid().
 #pragma once
 
 #include "base/clock_ns.hpp"

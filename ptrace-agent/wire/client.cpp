@@ -38,8 +38,8 @@ public:
     bool is_over()
     {
         const std::uint64_t now = monotonic_ns(), used = used_ns();
-        // If the time since the last call is long, the calling process was stopped. The
-        // agent may have been stopped as well, so at most longest_ns is counted.
+        // If the time since the last call is long, this process was stopped, and the
+        // agent may have been stopped too.
         silent_ns_ =
             used == used_ns_ ? silent_ns_ + std::min(now - last_ns_, longest_ns) : 0;
         used_ns_ = used;
@@ -59,14 +59,14 @@ private:
                static_cast<std::uint64_t>(used.tv_nsec);
     }
 
-    // The maximum time that one call to is_over() adds to silent_ns_.
+    // The maximum time that one call to is_over() counts.
     static constexpr std::uint64_t longest_ns = 1'000'000'000;
     pid_t pid_;
     std::uint64_t used_ns_, silent_ns_ = 0, last_ns_ = monotonic_ns();
 };
 
-// Waits until the descriptor is ready for these poll(2) events. Returns false if the
-// process uses no CPU time for agent_silence_ns before that.
+// Waits for these poll(2) events. Gives up and returns false if the process uses no CPU
+// time for agent_silence_ns.
 bool wait_until_ready(int descriptor, short events, pid_t pid)
 {
     constexpr int look_again_ms = 200;
@@ -164,9 +164,8 @@ Result<AgentClient> AgentClient::start()
     return AgentClient(std::move(client_end), pid);
 }
 
-// Sends all n bytes. The descriptors are sent with the first byte. Returns false on
-// failure. MSG_NOSIGNAL prevents a SIGPIPE if the agent is dead. While the socket's
-// buffer is full, calls await(), which returns whether to try again.
+// Sends all n bytes, with the descriptors at the first byte. While the socket's buffer
+// is full, calls await(), which returns whether to try again. Returns false on failure.
 static bool send_all(int socket, const void* from, std::size_t n,
                      std::span<const int> fds, const std::function<bool()>& await)
 {
@@ -200,8 +199,8 @@ static bool send_all(int socket, const void* from, std::size_t n,
     return true;
 }
 
-// Waits until the socket is ready for these poll(2) events. If the agent is silent for
-// too long, kills it and returns false.
+// Waits for these poll(2) events. If the agent is silent for too long, kills it and
+// returns false.
 bool AgentClient::await(short events)
 {
     if (awaits_command_) {
@@ -364,8 +363,7 @@ Result<Target> AgentClient::create(const std::vector<std::string>& argv,
         out.put<std::uint8_t>(change.value ? 1 : 0);
         out.text(change.value ? *change.value : std::string());
     }
-    // The command runs up to the point that evaltime selects, which may take any
-    // amount of time.
+    // The command may run for any length of time before it stops.
     awaits_command_ = true;
     auto reply = call(request_create, out.body());
     awaits_command_ = false;
@@ -381,9 +379,8 @@ Result<Target> AgentClient::grab(pid_t pid)
     auto reply = call(request_grab, out.body());
     if (!reply)
         return reply.error();
-    // Take the number of execs of this process from the agent's reply. Our own number
-    // may date from an earlier grab() of this pid. Subtract the execs in events that
-    // are still queued here, because next_event() adds them when it returns the events.
+    // Our own number may date from an earlier grab() of this pid, so the agent's number
+    // is used. Queued events are subtracted, because next_event() will count them.
     const auto n_waiting =
         std::count_if(events_.begin(), events_.end(), [pid](const AgentEvent& event) {
             return event.kind == AgentEvent::execed && event.pid == pid;
@@ -393,8 +390,8 @@ Result<Target> AgentClient::grab(pid_t pid)
     return Target{pid, false};
 }
 
-// Sends a request that consists of `body`, the number of sites, and the sites. Up to
-// few_sites sites are appended to the body. A longer list is sent in a memfd.
+// Sends `body`, the number of sites, and the sites. More than few_sites sites are sent
+// in a memfd.
 Result<std::vector<std::byte>> AgentClient::call_with(std::span<const Site> sites,
                                                       std::uint32_t request,
                                                       std::span<const std::byte> body)

@@ -5,9 +5,7 @@
 //   AgentClient ──requests──> socketpair ──> Agent ──ptrace──> targets
 //               <──replies, events──               └─dt_fire──> arena (shared)
 //
-// Each member function that sends a request waits for the reply, except expect().
-// Events that arrive before the reply are kept for next_event(). A session makes these
-// calls, in this order:
+// A session makes these calls, in this order:
 //
 //   AgentClient agent = AgentClient::start();      early, because it forks
 //   agent.set_arena(...);                          before the first plant()
@@ -16,20 +14,18 @@
 //   agent.resume(t.pid);                           a created target runs only now
 //   poll fd(), next_event(), ... agent.detach(t.pid);
 //
-// A grabbed target keeps running, except during short stops in grab(), plant(),
-// remove() and detach(). After the first plant(), a thread that calls dlopen() or
-// dlclose() waits from the event libraries_changed until resume_after_library_change().
-// The objects are mapped by then, and their constructors have not run. If the client is
-// silent for ten seconds, the agent resumes the thread.
+// Each request except expect() waits for its reply. If the agent neither replies nor
+// uses CPU time for agent_silence_ns, this object kills the agent and adds the event
+// agent_gone.
 //
-// A call waits while the agent works on it. If the agent neither replies nor uses
-// any CPU time for agent_silence_ns, for example because a read from a target's page
-// never ends, this object kills the agent, and reports that with the event agent_gone.
+// A grabbed target keeps running, except during short stops. After the first plant(),
+// a thread that calls dlopen() or dlclose() waits for resume_after_library_change(),
+// but at most ten seconds. While the thread waits, new objects are mapped, but their
+// constructors have not run.
 //
-// When this object is destroyed, or when its process dies in any way, the agent
-// restores the text of all targets and detaches from them. It kills a created target
-// that was never resumed. The object must be used by one thread only. The consumer
-// reads the target's memory itself, through /proc/<pid>/mem.
+// When this object is destroyed, or its process dies, the agent restores the text of
+// all targets and detaches. It kills a created target that was never resumed. Only one
+// thread may use this object.
 #pragma once
 
 #include "base/fd.hpp"
@@ -51,10 +47,9 @@
 
 namespace dt {
 
-// How far a created target has run when create() returns (dtrace -x evaltime). Two
-// kinds of programs stop at their entry point instead:
-//   - a static program, for preinit
-//   - a program without a C main(), such as one in Go, for postinit and main
+// The point at which create() stops a target (dtrace -x evaltime). A program without
+// that point stops at its entry: a static program for preinit, and a program without a
+// C main() for postinit and main.
 enum class EvalTime : std::uint8_t {
     exec,     // the exec has ended; no library is mapped
     preinit,  // libraries are mapped and relocated; no constructor has run
@@ -82,8 +77,7 @@ enum class SiteKind : std::uint8_t {
 
 // The contents of a static probe's note about one of its sites.
 struct StaticFacts {
-    // A 16-bit counter, nonzero while the probe is traced. Address 0 means that the
-    // probe has no semaphore.
+    // A 16-bit counter, nonzero while the probe is traced. 0 if there is no semaphore.
     TargetAddr semaphore;
     std::uint32_t first_operand = 0, n_operands = 0; // in StaticTable::operands
 };
@@ -98,14 +92,12 @@ constexpr bool has_operands(SiteKind kind)
     return kind == SiteKind::static_probe || kind == SiteKind::jump_out;
 }
 
-// In StaticTable, the operands of a jump_out site are the destination of the jump,
-// followed by the first address and the end of each part of the function. The part with
-// the function's entry comes first. The site fires if the destination is in none of the
-// parts.
+// A jump_out site fires if the jump leaves its function. The site's operands are the
+// destination, then the first address and the end of each part of the function. The
+// part with the function's entry comes first.
 constexpr std::size_t operands_per_part = 2;
 
-// Reasons why no mechanism can probe a site, each with its text for the user. `no`
-// means that the site can be probed.
+// Reasons why no mechanism can probe a site, each with its text for the user.
 // clang-format off
 #define DT_NEVER_PROBED(X)                                                                 \
     X(no,            "")                                                                   \
@@ -117,12 +109,11 @@ enum class NeverProbed : std::uint8_t {
     DT_NEVER_PROBED(X)
 #undef X
 };
-// Returns the text of the reason. Returns an empty string for `no` and for a value that
-// is not in the table.
+// Returns an empty string for `no` and for a value that is not in the table.
 std::string_view text_of(NeverProbed never);
 
-// One place where a probe fires. Probes that have the same address share a tracepoint.
-// A ret site that is a conditional jump fires only when the jump is taken.
+// One place where a probe fires. A ret site at a conditional jump fires only if the
+// jump is taken.
 struct Site {
     TargetAddr at;
     std::uint32_t probe = 0; // id that dt_probe_add() returned
@@ -138,15 +129,15 @@ struct Site {
     //   static_probe, jump_out   an index into StaticTable
     std::uint64_t arg0 = 0;
     std::array<std::byte, 8> expected{}; // the file's bytes at this place
-    // Limits of the bytes around the site that may be moved (see PatchSite). If first
-    // and end are 0, the limits are unknown. If both equal `at`, no byte may be moved.
+    // Limits of the bytes around the site that may be moved (see PatchSite). If `first`
+    // and `end` are 0, the limits are unknown. If they equal `at`, no byte may be
+    // moved.
     TargetAddr first, end, beyond;
     FurtherBlocks further{};
     std::array<std::uint8_t, 2> pad_at_end{};
 };
 
-// An executable mapping, as it was when the client made the sites in it (proc(5),
-// maps).
+// An executable mapping (proc(5), maps) when the client made the sites in it.
 struct SeenText {
     TargetAddr begin, end;
     std::uint64_t offset = 0; // in the file
@@ -161,8 +152,7 @@ enum class Follow : std::uint8_t { none, statics, all };
 enum class FollowExec : std::uint8_t {
     none,
     itself, // the target remains a target, but its children do not
-    // The target and its followed children remain targets, and programs that it spawns
-    // with vfork become targets.
+    // the target, its followed children, and programs that it spawns with vfork
     all,
 };
 
@@ -198,11 +188,10 @@ struct PlantReport {
     // Sites that have a breakpoint, with the reason why they have no jump. Ascending by
     // site.
     std::vector<Refusal> breakpoints;
-    // Sites whose mapping has been removed or replaced since the client read it. A
-    // libraries_changed event reports this change, or has already reported it.
+    // Sites whose mapping has changed since the client read it. A libraries_changed
+    // event reports the change.
     std::vector<std::uint32_t> gone; // ascending
-    // Entry sites that also fire when a loop jumps back to the function's first
-    // instruction.
+    // Entry sites that also fire when a loop jumps back to them.
     std::vector<std::uint32_t> fired_by_loops;
 };
 
@@ -211,7 +200,6 @@ struct LeftText {
     TargetAddr at;
     std::vector<std::byte> now, before; // of equal length
 };
-// Everything that a dead tracer has left in a process.
 struct LeftBehind {
     std::vector<LeftText> texts;
     // Addresses of runtimes, which may have a list of raised semaphores.
@@ -219,8 +207,7 @@ struct LeftBehind {
     bool empty() const { return texts.empty() && runtimes.empty(); }
 };
 
-// A probe that was planted in text that has been unmapped since. Other text may be
-// there now.
+// A planted probe whose text has been unmapped. Other text may be there now.
 struct ForgottenProbe {
     TargetAddr at;
     std::uint32_t probe = 0;
@@ -243,57 +230,52 @@ struct AgentEvent {
     //   exited              the wait status (waitpid(2))
     //   forked              1 if the child is now a target, or 0 if it is not traced
     //   libraries_changed   the argument for resume_after_library_change()
-    //   execed              the argument for resume_after_library_change(), or 0 if the
-    //                       process does not wait
+    //   execed              the same argument, or 0 if the process does not wait
     int status = 0;
-    // For execed: the path of the program, or "" if it is not known. For given_up,
-    // agent_error and agent_gone: the reason.
+    // For execed: the program's path, or "" if unknown. For given_up, agent_error and
+    // agent_gone: the reason.
     std::string text;
     std::vector<ForgottenProbe> forgotten; // for libraries_changed
 };
 
-// A probe that fires at regular intervals in each running thread of the targets. arg0
-// is 0, and arg1 is the program counter.
+// A probe that fires at regular intervals in each running thread of the targets. arg1
+// is the program counter.
 struct ProfileTimer {
     std::uint32_t probe = 0;
     std::uint32_t pad = 0;
     std::uint64_t interval_ns = 0;
 };
 
-// The maximum time for which an agent may neither reply nor use CPU time. It is shorter
-// than the session's lease, because the client does not extend the lease while it
-// waits.
+// The limit for an agent that neither replies nor uses CPU time. Must be shorter than
+// the session's lease, because the client cannot extend the lease while it waits.
 constexpr std::uint64_t agent_silence_ns = 15'000'000'000;
 
 class AgentClient {
 public:
-    // Forks the agent. The calling process should still have few threads and little
-    // memory. Returns an Error if socketpair(2) or fork(2) fails.
+    // Forks the agent. Call it early, while the process is small and has few threads.
+    // Fails if socketpair(2) or fork(2) fails.
     static Result<AgentClient> start();
     AgentClient(AgentClient&&) noexcept;
     AgentClient& operator=(AgentClient&&) noexcept;
     AgentClient(const AgentClient&) = delete;
     AgentClient& operator=(const AgentClient&) = delete;
-    // Closes the socket and waits until the agent has released all targets and exited,
-    // or until it has been silent for agent_silence_ns.
+    // Waits until the agent has released all targets and exited. Kills it if it is
+    // silent for agent_silence_ns.
     ~AgentClient();
 
-    // Sets the parts of the arena, which the agent maps next to each other. The program
-    // part is read-only, and the other parts are read-write. No target maps the private
-    // part, which is optional (private_bytes 0). The caller keeps the descriptors. The
-    // sizes are multiples of 64 KiB.
+    // Sets the parts of the arena. The program part is read-only. Targets never map the
+    // private part, which is optional (private_bytes 0). The caller keeps the
+    // descriptors. Sizes are multiples of 64 KiB.
     Result<Ok> set_arena(int program_fd, std::uint64_t program_bytes, int data_fd,
                          std::uint64_t data_bytes, int private_fd = -1,
                          std::uint64_t private_bytes = 0);
 
-    // Starts a command, and stops it at the point that evaltime selects. The text of an
-    // error names the command:
+    // Starts a command, and stops it at the point that evaltime selects. Errors:
     //   Code::not_found     there is no such file
     //   Code::permission    it is not executable
     //   Code::unsupported   it is a 32-bit program
     //   Code::busy          its exec did not finish in time
-    //   Code::invalid       its exec failed for another reason, or it ended before the
-    //                       point that evaltime selects
+    //   Code::invalid       its exec failed for another reason, or it ended too early
     Result<Target> create(const std::vector<std::string>& argv,
                           const std::vector<EnvChange>& env, EvalTime evaltime);
 
@@ -301,31 +283,25 @@ public:
     //   Code::not_found     there is no such process
     //   Code::gone          it is a zombie
     //   Code::permission    attaching is forbidden; the text names the setting
-    //   Code::busy          another process traces it (the text names that process),
-    //                       or attaching did not finish in time
-    //   Code::unsupported   it is a 32-bit process, a kernel thread, or a process with
-    //                       a shadow stack
+    //   Code::busy          another process traces it, or attaching took too long
+    //   Code::unsupported   it is 32-bit, a kernel thread, or has a shadow stack
     //   Code::invalid       it is this process or the agent
     Result<Target> grab(pid_t pid);
 
-    // Announces that n_sites sites will be planted. The caller then computes these
-    // sites with n_threads threads. If another processor is idle, the agent meanwhile
-    // prefaults memory for the sites. Does not wait for a reply.
+    // Announces n_sites sites, which the caller will compute with n_threads threads. If
+    // a processor is idle, the agent prefaults memory for them. Does not wait for a
+    // reply.
     void expect(std::size_t n_sites, unsigned n_threads = 1);
-    // Returns how plant() would probe each site if it planted all of them now. The
-    // target is not stopped or changed. So the plan does not include refusals that
-    // occur only when the runtime is loaded, such as those caused by limits of the
-    // process.
-    // Fails with Code::busy if the target has probes.
+    // Returns how plant() would probe each site. The target is not stopped or changed,
+    // so refusals that need a loaded runtime are not found. Fails with Code::busy if
+    // the target has probes.
     Result<std::vector<SitePlan>> plan(pid_t pid, std::span<const Site> sites,
                                        Mechanism mechanism = Mechanism::automatic);
     // Plants probes. The target is stopped while breakpoints are planted. Jumps need
-    // only two short stops, because the agent plans and builds them while the target
-    // runs. A refused site is not an error of the call.
+    // only two short stops. A refused site is not an error of the call.
     //
-    // `seen` lists the mappings from which the sites were made, in ascending order. The
-    // agent compares them with the current mappings. If the list is empty, it compares
-    // nothing.
+    // `seen` lists the mappings of the sites, in ascending order. If the list is not
+    // empty, the agent compares it with the current mappings.
     //
     // Fails with Code::gone if the process has exited, or has executed another program
     // that next_event() has not reported.
@@ -333,21 +309,18 @@ public:
                               Mechanism mechanism = Mechanism::automatic,
                               std::span<const SeenText> seen = {},
                               const StaticTable& statics = {});
-    // Removes probes, which are identified by address and probe. When the last probe of
-    // a tracepoint is removed, the text is restored. Sites that are not planted are
-    // ignored.
+    // Removes probes, identified by address and probe id. Restores the text when the
+    // last probe of a tracepoint is removed. Ignores unknown sites.
     Result<Ok> remove(pid_t pid, std::span<const Site> sites);
 
-    // Follows children that the process forks after this call, while the process
-    // has probes. A child, and later its own children, become targets. `what` says
-    // whether they get all probes of the process or only the static ones. A process
-    // that executes another program stops being a target, unless `exec` selects it.
-    // If it is selected, it waits after the exec until resume_after_library_change()
-    // replies to the event `execed`.
+    // Follows children that the process forks later: they and their own children become
+    // targets. `what` selects their probes. A process that executes another program
+    // stops being a target, unless `exec` selects it. If it is selected, it waits after
+    // the exec until resume_after_library_change() replies to the event `execed`.
     Result<Ok> follow(pid_t pid, Follow what, FollowExec exec = FollowExec::none);
 
     // Restores text that a dead tracer has changed, and lowers the semaphores that it
-    // has raised. Text that is no longer equal to `now` remains unchanged.
+    // raised. Text that no longer equals `now` stays unchanged.
     Result<Ok> put_back(pid_t pid, const LeftBehind& left);
 
     // Lets a created target run. Has no effect on a running target.
@@ -359,25 +332,23 @@ public:
     // Code::gone if the target has already exited.
     Result<Ok> detach(pid_t pid);
     // Replaces the timers for sampling. An empty list ends sampling. Returns a message
-    // for the user about samples that were left out, or an empty string.
+    // for the user about omitted samples, or an empty string.
     Result<std::string> profile(std::span<const ProfileTimer> timers);
     // Kills a created target that will not be started after all (SIGKILL).
     Result<Ok> kill(pid_t pid);
 
-    // Returns a descriptor to poll for reading. When it is readable, call next_event()
-    // until it returns nothing. Check has_event() before you sleep, because events may
-    // have arrived before a reply.
+    // Returns a descriptor to poll. When it is readable, call next_event() until it
+    // returns nothing. Before each poll, check has_event(), because events may have
+    // arrived before a reply.
     int fd() const { return socket_.get(); }
     bool has_event() const { return !events_.empty(); }
-    // Returns the next event, or nothing. Never waits. Returns an Error only if the
-    // agent has sent an unexpected reply.
+    // Returns the next event, or nothing. Never waits. Fails only if the agent sent an
+    // unexpected reply.
     Result<std::optional<AgentEvent>> next_event();
 
     pid_t agent_pid() const { return agent_; }
-    // Returns whether the agent has died.
     bool is_gone() const { return gone_; }
-    // Closes the socket. Unlike the destructor, does not wait until the agent has
-    // exited.
+    // Closes the socket. Does not wait for the agent.
     void hang_up() { socket_.reset(); }
 
 private:

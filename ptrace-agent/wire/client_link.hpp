@@ -24,9 +24,8 @@ public:
     std::optional<Request> next() { return mail_.next(); }
     bool has_exited() const { return mail_.closed(); }
     // Reads requests while the agent waits for a thread, and arms the timer that will
-    // interrupt waitpid() again. The requests are served after the wait, because the
-    // next rang() returns true. Returns true if the client has exited or SIGTERM was
-    // received.
+    // interrupt waitpid() again. The requests are served after the wait. Returns true
+    // if the client has exited or SIGTERM was received.
     bool check_in_wait();
 
     void reply(std::uint32_t word, const std::vector<std::byte>& body)

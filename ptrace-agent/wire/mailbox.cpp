@@ -53,9 +53,8 @@ bool Mailbox::rang()
 {
     if (rung == 0)
         return false;
-    // The flag must be cleared before the timer is stopped, so that no ring is lost. A
-    // ring after the first statement sets the flag again, and the next call finds it. A
-    // ring after setitimer() also starts the timer again.
+    // Clears the flag before it stops the timer, so that no ring is lost. A ring in
+    // between sets the flag again.
     rung = 0;
     itimerval never{};
     setitimer(ITIMER_REAL, &never, nullptr);
@@ -80,9 +79,8 @@ void Mailbox::ring_in_ms(int ms)
     ring_again(ms);
 }
 
-// Creates a timer that sends SIGALRM. The agent's helper threads block all signals
-// (no_signals.hpp), so the main thread, which calls waitpid(), receives SIGALRM.
-// Returns nothing on failure.
+// Creates a timer that sends SIGALRM. Only the main thread receives the signal, because
+// helper threads block all signals. Returns nothing on failure.
 static std::optional<timer_t> make_timer()
 {
     sigevent event{};
@@ -114,9 +112,9 @@ void Mailbox::ring_at(std::uint64_t when_ns)
     timer_settime(*timer, TIMER_ABSTIME, &at, nullptr);
 }
 
-// Sends SIGIO to the agent's main thread whenever a descriptor in the epoll set becomes
-// readable. This needs its own thread, because waitpid() cannot wait for a descriptor
-// and userfaultfd(2) raises no signal.
+// Sends SIGIO to the agent's main thread when a descriptor becomes readable. Runs in
+// its own thread, because waitpid() cannot wait for a descriptor and userfaultfd(2)
+// raises no signal.
 static void ring_for_all(int epoll, pid_t agent)
 {
     epoll_event event{};

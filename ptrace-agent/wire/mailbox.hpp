@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The agent's end of the socket, for a thread that sleeps in waitpid().
 //
-// Input: the socket raises a signal when data arrives (O_ASYNC), which interrupts
-// waitpid(). If the handler only set a flag, a signal between the check of the flag and
-// the start of waitpid() would be lost. So the handler also starts a timer of one
-// millisecond, and the timer's signal runs the handler again. This repeats until rang()
-// is called.
+// Input: a signal reports new data (O_ASYNC) and interrupts waitpid(). The signal's
+// handler also starts a timer of one millisecond, which runs the handler again until
+// rang() is called. Otherwise a signal just before waitpid() would be lost.
 //
-// Output: replies and events are kept here while the client does not read, because a
-// target must never wait for a stopped consumer. No function waits for the socket.
+// Output: messages are kept here while the client does not read. No function waits for
+// the socket, because a target must never wait for a stopped consumer.
 #pragma once
 
 #include "base/fd.hpp"
@@ -35,9 +33,9 @@ class Mailbox {
 public:
     explicit Mailbox(Fd socket);
 
-    // To ring means to interrupt waitpid() and to make rang() return true. Returns
-    // whether something has rung since the last call: input, space for output, a timer,
-    // another descriptor, or SIGTERM.
+    // To ring means to interrupt waitpid() and to make rang() return true. Input, space
+    // for output, timers, other descriptors and SIGTERM ring. Returns whether anything
+    // has rung since the last call.
     static bool rang();
     // Waits until something rings, or until the timeout has passed. If the timeout is
     // negative, waits without a limit.
@@ -48,8 +46,8 @@ public:
     // Rings at this CLOCK_MONOTONIC time; 0 cancels the ring.
     static void ring_at(std::uint64_t when_ns);
 
-    // Interrupts blocking system calls of the agent's main thread at this interval; 0
-    // turns this off.
+    // Interrupts system calls of the agent's main thread at this interval; 0 stops
+    // this.
     static void interrupt_every_ms(int ms);
 
     // Rings whenever this descriptor becomes readable, until it is closed.

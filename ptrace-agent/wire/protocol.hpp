@@ -3,12 +3,10 @@
 //
 //   message = Header, then header.bytes bytes of body; integers in native byte order
 //
-// Each request has exactly one reply, ok or error. Replies are sent in the order of the
-// requests. The client waits for every reply except the reply to `expect`. Events may
-// arrive between replies at any time. File descriptors are sent with the first byte of
-// their request: set_arena sends the arena, and a long list of sites is a memfd
-// (site_list.hpp). Both ends are the same binary, so the protocol has no version.
-// Nevertheless, reads of a body are checked against its bounds.
+// Each request has exactly one reply, ok or error, and replies keep the order of the
+// requests. Events may arrive between replies. File descriptors are sent with the first
+// byte of their request. Both ends are the same binary, so the protocol has no version.
+// Reads of a body are checked against its bounds.
 #pragma once
 
 #include "base/result.hpp"
@@ -81,8 +79,8 @@ private:
     std::vector<std::byte> body_;
 };
 
-// Reads the data that a Writer wrote. After the first read beyond the end, ok() is
-// false, and all further reads return zeros.
+// Reads the data that a Writer wrote. After a read beyond the end, ok() is false, and
+// further reads return zeros.
 class Reader {
 public:
     explicit Reader(std::span<const std::byte> body) : left_(body) {}

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 // A list of sites that the client sends to the agent. A short list is in the body of
-// the request. A long one, which may be megabytes in size, is in a memfd and is copied
-// only once.
+// the request. A long list may be megabytes in size, and is in a memfd.
 //
 //   client   list_of(sites) ──▶ sealed memfd ──▶ sent with the request
 //   agent    SiteList::take(body, memfd) ──▶ read-only span
 //
-// All seals are set, because the agent reads a site several times and each read must
-// return the same bytes. Also, if the client could truncate the file, the agent would
-// die of SIGBUS.
+// The memfd has all seals. The agent reads a site several times and must find the same
+// bytes each time. If the client truncated the file, the agent would die of SIGBUS.
 #pragma once
 
 #include "base/fd.hpp"
@@ -28,9 +26,8 @@ Result<Fd> list_of(std::span<const Site> sites);
 
 class SiteList {
 public:
-    // Reads the number of sites, and then the sites from the rest of the body or from
-    // the request's descriptor. Fails with Code::invalid if there are fewer sites than
-    // this number, or if the file is not sealed.
+    // Reads the number of sites, and then the sites from the body or the descriptor.
+    // Fails with Code::invalid if there are fewer sites, or if the file is not sealed.
     static Result<SiteList> take(Reader& body, std::span<const Fd> fds);
     SiteList(SiteList&& other) noexcept;
     SiteList& operator=(SiteList&&) = delete;

@@ -6,13 +6,10 @@
  *   mallocstat [-x opt[=val]]... [-n program]... command [arg]...
  *   mallocstat [-x opt[=val]]... [-n program]... -p pid
  *
- * It is written as a user of the installed library would write it: in C11 that is also
- * valid C++, with only the installed headers and library. The command starts to run
- * after the D programs are compiled, and records are consumed while it runs. After it
- * has ended, the aggregations are walked. The programs given with -n are enabled as
- * well. The buffered handler prints their output, with "| " before each line.
- * mallocstat prints a line for everything that the library reports, so that a test can
- * compare the output.
+ * It is written as a user of the installed library would write it, in C11 that is also
+ * valid C++. It also enables the programs given with -n, and prints "| " before each
+ * line of their output. It prints a line for everything that the library reports, so
+ * that a test can compare the output.
  */
 #include <dtrace.h>
 
@@ -59,10 +56,7 @@ static void die(struct stat *s, const char *doing)
 	exit(1);
 }
 
-/*
- * Prints a program counter as "allocs`small", without the offset in the function. The
- * offset depends on the compiler.
- */
+/* Prints a program counter without its offset, which depends on the compiler. */
 static void print_frame(struct stat *s, uint64_t pc)
 {
 	char name[256];

@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Checks that every row of D's tables has a program in this directory.
 
-The rows are read from the headers that the compiler and the engine expand: built-in
-variables, subroutines, actions, aggregating functions, options, faults, drops, error tags
-and conversions of printf. A row is covered if a program uses its name. Usually this is a tst program.
-For a row that cannot work in these tests, it is an err program, which must be refused. An error
-tag needs an err.D_TAG.* program, which must fail with that tag.
+The tables are the headers that the compiler and the engine expand. A tst program covers a row if it uses the row's
+name. A row that cannot work in these tests needs an err program, which must be refused. An error tag needs an
+err.D_TAG.* program, which must fail with that tag.
 
-EXEMPT lists the rows that no program can cover, each with the reason. A row in EXEMPT that
-a program covers is an error as well, so the list stays true.
+EXEMPT lists the rows that no program can cover, each with the reason. A program for a row in EXEMPT is an error, too.
 
   coverage.py            prints the rows without a program, and exits with 1 if there are any
   coverage.py --list     prints every row and the number of programs that cover it

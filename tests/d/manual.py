@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Checks that the manual page lists all existing names and no other names.
 
-Its sections OPTIONS, KERNEL PROVIDERS, VARIABLES, ACTIONS, AGGREGATING FUNCTIONS, SUBROUTINES and RUN-TIME
-OPTIONS are lists of .TP entries. The bold words in the tag of an entry (the line after .TP, and after each .TQ) are
-names, and the text after the tag describes them. The names are compared with the tables that the command, the
-compiler and the engine expand. If a table has a size, count or rate as the default, the text must contain it.
+The names are compared with the tables that the command, the compiler and the engine expand. On the page, they are the
+bold words in the tags of .TP entries (the line after .TP, and after each .TQ). If a table has a size, count or rate as
+the default, the text of the entry must contain the default.
 
   manual.py [PAGE]       prints the differences, and exits with 1 if there are any
 """

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Assembles DIF from text. Each line of the text consists of a mnemonic and its
-// operands. The operand column of DIF_OPS says which operands a mnemonic has.
+// The operand column of DIF_OPS says which operands a mnemonic has.
 #include "tests/dif/dif_text.hpp"
 
 #include <cctype>
@@ -89,8 +88,8 @@ public:
         need("%r");
         return number();
     }
-    // Reads a number between `before` and `after`, as in DT_VAR(280), or a name that is
-    // in `names`. Returns the number, or the name's number.
+    // Reads a number between `before` and `after`, as in DT_VAR(280), or a name.
+    // Returns the number, or the name's number in `names`.
     unsigned named(const std::string& before, const std::string& after,
                    const std::map<std::string, unsigned>& names)
     {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs each case as one clause whose only action traces the DIFO's result. The outcome
-// is a returned value, a fault, or a refusal with a reason. It is compared with the
-// outcome that the case expects.
+// Runs each case as one clause whose only action traces the DIFO's result. Compares the
+// outcome with the outcome that the case expects.
 #include "tests/dif/runner.hpp"
 
 #include <fstream>

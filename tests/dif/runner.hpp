@@ -20,8 +20,8 @@
 //   expect 5                      or: "text", fault NAME [value], refused "why" [at N]
 //   after target "bytes"          the target's memory afterwards
 //
-// SCOPE is global, thread or local. TYPE is string, int N, bytes N or ubytes N, where
-// ubytes are bytes in the target's memory. N is 8 if it is omitted.
+// SCOPE is global, thread or local. TYPE is string, int N, bytes N or ubytes N (bytes
+// in the target's memory). N is 8 if it is omitted.
 #pragma once
 
 #include <map>
@@ -50,12 +50,10 @@ struct Case {
     std::optional<std::uint64_t> fault_value, refused_at;
 };
 
-// Reads all cases of a file. Throws std::runtime_error with the file and the line of
-// the error.
+// Throws std::runtime_error with the file and the line of the error.
 std::vector<Case> read_cases(const std::string& path);
 
-// Returns how the outcome differs from what the case expects, or "" if there is no
-// difference.
+// Returns how the outcome differs from the expected one, or "" if it does not differ.
 std::string run_case(const Case& c);
 
 } // namespace dif_test

@@ -1,7 +1,7 @@
 """The programs that tests/harm/run traces, and the work that each of them does.
 
-The work is a shell script. Each run starts in a new directory that `prepare` has filled. The output, the exit status
-and the files that remain must be the same in each run, so the scripts fix times, seeds and the order of results.
+The work is a shell script, which runs in a new directory that `prepare` has filled. All runs must have the same output,
+exit status and files, so the scripts fix times, seeds and the order of results.
 """
 from dataclasses import dataclass
 

@@ -2,14 +2,12 @@
 // held_pages claim|userfaultfd|fuse: makes the kernel wait for memory that this process
 // provides.
 //
-//   claim        delays DTK_CLAIM while the kernel copies the results to memory. Other
-//                threads meanwhile try to add an arena, probes and a timer to the
-//                consumer that the claim replaces. Then provides the memory and closes
-//                the device.
-//   userfaultfd  calls reads(), which the test probes, with an address whose page is
-//                never provided
-//   fuse         calls reads() with a page of a FUSE file. This process serves the FUSE
-//                file system, but never answers a read of the file.
+//   claim        DTK_CLAIM waits while it copies the results to memory. Meanwhile other
+//                threads try to add an arena, probes and a timer to the replaced
+//                consumer. Then the device is closed.
+//   userfaultfd  calls the traced function reads() with an address whose page is never
+//                provided
+//   fuse         calls reads() with a page of a FUSE file that this process never reads
 //
 // Prints the results and exits. The test fails if the kernel hangs or uses freed
 // memory.
@@ -175,8 +173,7 @@ void answer(int device, const fuse_in_header& to, const Reply& reply)
             "answer FUSE");
 }
 
-// Serves a file system that consists of one file, its root. Does not answer any read of
-// the file.
+// Serves a file system that consists of one file. Never answers a read of the file.
 void serve_fuse(int device)
 {
     alignas(8) static char request[1 << 17];

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// hostile_device CASES [SEED]: passes input to /dev/dtrace that the device should
-// refuse or survive.
+// hostile_device CASES [SEED]: passes malformed input to /dev/dtrace.
 //
-// Each case is one consumer that first makes valid requests, and then passes one kind
-// of malformed input: DOF with changed bytes, ioctls with any number and address, lists
-// with false sizes, addresses where nothing can be probed, mappings that are not
-// allowed, or an arena whose writable part is overwritten while probes fire. Prints
-// the number of cases, and how many of the changed programs were accepted. The test
-// passes if the kernel survives.
+// Each case is one consumer. It makes valid requests, and then passes one kind of
+// malformed input: DOF with changed bytes, random ioctls, lists with false sizes,
+// addresses that cannot be probed, forbidden mappings, or an arena that is overwritten
+// while probes fire. Prints how many changed programs were accepted. The test passes if
+// the kernel survives.
 #include "abi/ioctl.h"
 #include "libdtrace/compile/compiler.hpp"
 
@@ -220,8 +218,7 @@ void any_ioctl(Consumer& consumer)
         DTK_INFO, DTK_ARENA,  DTK_LOAD,  DTK_PROBES, DTK_ECBS,     DTK_ATTACH,
         DTK_FIRE, DTK_DETACH, DTK_TABLE, DTK_MAPS,   DTK_STRANGERS};
     unsigned long request = any(4) == 0 ? odd_number() : requests[any(requests.size())];
-    // Request an arena only rarely. An arena may use half of the machine's memory, so
-    // it takes a long time to create.
+    // Request an arena only rarely, because creating a large arena takes a long time.
     if (request == DTK_ARENA && any(50) != 0)
         return;
     void* where = any(3) == 0 ? reinterpret_cast<void*>(odd_number()) : memory.data();
@@ -275,8 +272,7 @@ void any_mapping(Consumer& consumer)
     ::munmap(at, bytes);
 }
 
-// Overwrites words in the writable part of the arena while probes fire, as a hostile
-// target could.
+// Overwrites words in the arena while probes fire, as a hostile target could.
 void scribble(Consumer& consumer)
 {
     consumer.activate();
@@ -343,8 +339,7 @@ int main(int argc, char** argv)
                     consumer.fire();
             }
         }
-        // The kernel must also clean up after a process that exits between its
-        // requests.
+        // The kernel must also clean up after a process that exits between requests.
         if (any(64) == 0 && ::fork() == 0) {
             any_ioctl(consumer);
             ::_exit(0);

@@ -2,18 +2,17 @@
 // unfair_device claims|tracepoints|functions|returns|arenas [N]: uses /dev/dtrace in
 // ways that could harm other processes.
 //
-//   claims       one process claims the anonymous consumer and waits for memory that is
-//                never provided, while another process makes a second claim
+//   claims       one claim of the anonymous consumer waits for memory that is never
+//                provided, while another process makes a second claim
 //   tracepoints  attaches up to 4000 callbacks to one tracepoint, and measures the time
 //                of 1000 events
-//   functions    a process is killed while it attaches to a million addresses at which
-//                no function begins
-//   returns      opens the device, attaches to the return of a function and closes the
-//                device, N times; the module has space for 1024 such consumers
+//   functions    kills a process that attaches to a million addresses at which no
+//                function begins
+//   returns      attaches to a function's return and closes the device, N times; the
+//                module has space for 1024 such consumers
 //   arenas       maps the arena while another thread creates it, N times
 //
-// N is 100 if it is omitted. Prints the results. The test that runs this program checks
-// them.
+// N is 100 if it is omitted. The test checks the printed results.
 #include "abi/ioctl.h"
 
 #include <atomic>
@@ -204,8 +203,8 @@ int returns(int n_rounds)
         const int device = open_device();
         make_arena(device);
         std::vector<dtk_site> sites = {{4, DTK_FBT_RETURN, function, 0, 0, 0}};
-        // Attaching is slow, so only every 16th round uses the function's address. The
-        // address 4096 is refused, but the consumer takes a slot in the module anyway.
+        // Attaching is slow, so only every 16th round attaches. The other rounds use a
+        // refused address, which also takes a slot in the module.
         if (i % 16 != 0)
             sites[0].where = 4096;
         (attach(device, sites) == 1 && sites[0].error == 0 ? n_attached : n_refused)++;
@@ -225,8 +224,8 @@ int arenas(int n_rounds)
         std::thread mapper([&] {
             started = true;
             while (!ended) {
-                // The kernel refuses to map more than the program part, whose size is
-                // not known here, so try smaller and smaller sizes.
+                // The size of the program part is not known here, so try smaller and
+                // smaller sizes.
                 for (std::size_t bytes = most_bytes; bytes >= 4096; bytes /= 2) {
                     void* at = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, device, 0);
                     if (at == MAP_FAILED)

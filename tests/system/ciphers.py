@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ciphers.py LIBRARY [MAX_BYTES]: prints a line for each hash and each cipher of a library. The line contains a
-checksum of the results for messages of many lengths. Cryptographic libraries are mostly hand-written assembly with
-tables between the instructions. If a tracer damages a table, a line changes."""
+"""ciphers.py LIBRARY [MAX_BYTES]: prints a line with a checksum for each hash and cipher of a library. Such libraries
+have tables between the instructions. If a tracer damages a table, a line changes."""
 import ctypes, sys
 from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buffer
 
@@ -13,8 +12,7 @@ def lengths(most):
     return [n for n in LENGTHS if n <= most]
 
 def show(kind, name, parts):
-    # Combine the results without calling the library under test. A multiplication and an exclusive or for each byte are
-    # enough.
+    # Combine the results without calling the library under test.
     total = 0
     for part in parts:
         for byte in part:

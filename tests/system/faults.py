@@ -1,5 +1,4 @@
-"""Functions that the tests of the fault catalogue (docs/faults.md) share. A test starts a victim, traces it, lets it
-call its functions, and examines it during the trace and afterwards."""
+"""Functions that the tests of the fault catalogue (docs/faults.md) share."""
 import os, pathlib, re, signal, subprocess, threading, time
 
 from harness import Holder, equal, is_alive, text_differs, tracer_of, wait_until
@@ -20,8 +19,7 @@ def tests_of(module):
             value.__code__.co_varnames[:value.__code__.co_argcount] == ("t",)]
 
 def rows(text):
-    """Returns the rows 'keys... value' of printed aggregations as a dictionary from the keys, joined by spaces, to the
-    value."""
+    """Returns printed aggregations as a dictionary from the keys, joined by spaces, to the value."""
     table = {}
     for line in text.splitlines():
         words = line.split()
@@ -30,8 +28,7 @@ def rows(text):
     return table
 
 def traced_command(t, program, command, flags=(), complaints=False, timeout=120):
-    """Traces a command with a D program (dtrace -c). Returns the output of the command and the output of dtrace. dtrace
-    must exit with 0."""
+    """Traces a command with a D program (dtrace -c). Returns the output of the command and the output of dtrace."""
     out = t.scratch / f"recorded.{time.monotonic_ns()}"
     done = t.run("-q", *flags, "-o", str(out), "-n", program, "-c", command, timeout=timeout)
     equal(done.returncode, 0, done.stderr)
@@ -88,8 +85,8 @@ class Tracer(Holder):
         return self.out.read_text()
 
 def traced_again_and_again(t, program, target, seconds, flags=()):
-    """Traces a process repeatedly, for `seconds` each time, until the process exits. Returns how many times dtrace
-    exited normally."""
+    """Traces a process repeatedly, for `seconds` each time, until the process exits. Returns how often dtrace exited
+    normally."""
     n_rounds = 0
     while target.poll() is None:
         with Tracer(t, program, target.pid, flags=flags, wait=False) as tracer:
@@ -149,7 +146,7 @@ class Paced:
 
 def traced_calls(t, how, n=1000, threads=0, flags=(), user=(), **more):
     """Attaches, makes the victim perform its calls, detaches and lets the victim exit. Returns dtrace's stderr and the
-    sum that call() returned."""
+    sum of the results."""
     with Paced(t, how, n, threads, before=user, **more) as target:
         dtrace = [*user, t.dtrace] if user else None
         tracer = Tracer(t, LOOKS + ENDS, target.pid, flags=flags, command=dtrace)

@@ -1,7 +1,7 @@
 """Functions that all system tests share: running dtrace on real programs, comparing, and reporting results.
 
-A test is a function whose name is a sentence. main() runs all tests in a file in order and adds a line for each to the
-file given by --results. If a test needs a program that is not installed, it raises Skip with the name of the program.
+A test is a function whose name is a sentence. If a test needs a program that is not installed, it raises Skip with the
+name of the program.
 """
 import argparse, contextlib, fcntl, inspect, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, termios, time
 import traceback
@@ -40,8 +40,7 @@ def need(*programs):
             raise Skip(f"{program} is not installed")
 
 def as_nobody():
-    """Returns the command prefix (setpriv and its options) that runs a command as an ordinary user. Skips the test if
-    this is not possible."""
+    """Returns the command prefix that runs a command as an ordinary user. Skips the test if this is not possible."""
     need("setpriv")
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if subprocess.run([*user, "true"], capture_output=True).returncode != 0:
@@ -128,8 +127,8 @@ def tracer_of(pid):
     return 0
 
 def text_differs(pid):
-    """Compares each executable mapping of a process with the mapped file. If they differ, the result contains
-    "PATH+OFFSET", where OFFSET is the offset in the file of the first byte that differs."""
+    """Compares each executable mapping of a process with the mapped file. Returns "PATH+OFFSET" for each difference,
+    where OFFSET is the offset in the file of the first byte that differs."""
     differing = []
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
@@ -155,8 +154,8 @@ def tests_in(names, *helpers):
             str(getattr(value, "__code__", None) and inspect.signature(value)) == "(t)"]
 
 def use_default_signals():
-    """Restores the default actions of signals. A shell starts background commands with SIGINT ignored, and their
-    children inherit this. dtrace would then ignore SIGINT as well, but tests of signals need the default actions."""
+    """Restores the default actions of signals. A shell starts background commands with SIGINT ignored, and dtrace would
+    inherit this."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
 

@@ -5,15 +5,12 @@
 
     main(in_machines(globals(), files=["victims/counted"], modules=["drivers/block/brd.ko"]))
 
-`files` are files below tests/ in the build directory, or functions that create a file. Such a
-function takes the context and the kernel.
+`files` are files below tests/ in the build directory, or functions that create a file. Such a function takes the
+context and the kernel.
 
-With --long, a suite runs on each of the two kernels in KERNELS. Without --long, a suite runs on only one of them, which
-depends on the suite's position in the list of suites and on the number of commits. So a suite alternates between the
-kernels from commit to commit. If the environment variable KERNELS is set, a suite runs on each of the kernels that it
-lists. A machine runs all scripts of its suite in turn. The module is loaded, and dtrace is in the PATH. Then each check
-is called once for each kernel. A script that runs for more than two minutes is killed (script() can set a different
-limit). If a script crashes the kernel, the failure shows the kernel's log.
+A suite runs on one of the kernels in KERNELS, which alternates from commit to commit. It runs on all of them with
+--long, or if the environment variable KERNELS is set. A machine runs all scripts of its suite, with the module loaded.
+Then each check is called once for each kernel. A script is killed after two minutes, or after its own limit.
 """
 import concurrent.futures, dataclasses, functools, lzma, os, pathlib, re, shutil, subprocess, sys
 
@@ -47,8 +44,8 @@ class Output:
         return [line for line in self.text.splitlines() if line]
 
 def script(text, long=None, seconds=120):
-    """Returns a decorator for a function that checks the output of a script. The script is `text`, or `long` in a run
-    with --long if `long` is given."""
+    """Returns a decorator for a function that checks the output of a script. With --long, the script is `long` if it is
+    given."""
     def mark(check):
         check.script, check.long_script, check.seconds = text, long or text, seconds
         return check

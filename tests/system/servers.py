@@ -19,8 +19,8 @@ def free_port():
         return any_port.getsockname()[1]
 
 def as_user():
-    """Returns the command prefix for a server that refuses to run as root. If the tests do not run as root, the
-    prefix is empty."""
+    """Returns the command prefix for a server that refuses to run as root, or an empty list if the tests do not run as
+    root."""
     return as_nobody() if os.geteuid() == 0 else []
 
 class Server:

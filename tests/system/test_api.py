@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the C API and the installation: builds tests/api/mallocstat.c with pkg-config from an installed prefix, and
-compares the output of this program with the expected output."""
+"""Tests the C API and the installation. Builds tests/api/mallocstat.c from an installed prefix, and compares its output
+with the expected output."""
 import os, pathlib, re, shutil, signal, subprocess
 
 from harness import *
@@ -10,9 +10,8 @@ SOURCE = HERE.parent / "api/mallocstat.c"
 WARNINGS = ["-O2", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 def install(t, name, *flags, **environment):
-    """Installs everything below the directory `name` in the scratch directory, unless `name` exists.
-    Returns the directory. If `flags` are given, they replace the option --prefix, and `environment`
-    must set DESTDIR to this directory."""
+    """Installs everything below the directory `name` in the scratch directory, unless `name` exists. Returns the
+    directory. `flags` replace the option --prefix, and then `environment` must set DESTDIR to this directory."""
     need("cmake")
     if not os.access(t.build, os.W_OK):
         raise Skip("cmake --install writes to the build folder, which belongs to another user")
@@ -181,8 +180,8 @@ def exactly_the_expected_files_are_installed(t):
             raise AssertionError(f"{name} names {t.build}")
 
 def a_program_creates_probes_with_the_installed_library(t):
-    """Builds and traces tests/victims/usdt/made.c with the shared and with the static library, using pkg-config. Also
-    loads a provider with the Python module, if the module was installed."""
+    """Builds and traces tests/victims/usdt/made.c with the shared and with the static library. Also loads a provider
+    with the Python module, if the module was installed."""
     prefix = install(t, "prefix")
     source = HERE.parent / "victims/usdt/made.c"
     flags = lambda *more: pkg_config(prefix, "--cflags", "--libs", *more, package="libdtrace-usdt")
@@ -203,7 +202,7 @@ def a_program_creates_probes_with_the_installed_library(t):
 def a_package_is_staged_under_destdir(t):
     stage = install(t, "stage", "--prefix", "/usr", DESTDIR=str(t.scratch / "stage"))
     equal((stage / "usr/sbin/dtrace").exists(), True, "usr/sbin/dtrace")
-    # The .pc file finds the headers and the library relative to its own directory.
+    # The .pc file contains paths relative to its own directory.
     build(stage, t.scratch / "staged", "gcc", "-std=c11")
     equal(pkg_config(stage, "--modversion"), [
         re.search(r"^project\(dtrace VERSION ([\d.]+)", (HERE.parent.parent / "CMakeLists.txt")
@@ -230,8 +229,7 @@ def the_installed_command_does_not_need_the_build_folder(t):
                ["5000", "allocs`large", "100"], ["24", "allocs`small", "400"]], mechanism)
 
 def exceptions_of_cxx_use_the_unwinder_of_libgcc(t):
-    """libunwind, which is linked to walk the stacks of targets, has functions with the same names as libgcc's. Its
-    functions must not replace those of libgcc."""
+    """libunwind, which is linked, has functions with the same names. They must not replace those of libgcc."""
     prefix = install(t, "prefix")
     for command in ([str(prefix / "sbin/dtrace"), "-en", "BEGIN { nothing; }"],
                     [Mallocstat(t).program, "-n", "BEGIN { nothing; }", "true"]):

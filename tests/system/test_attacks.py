@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests D programs of all kinds while a target changes random words of the memory that it shares with dtrace.
 
-The target knows the layout of that memory (tests/victims/mutator.c). It can spoil its own trace. dtrace and its agents
-must survive, and must need neither more time nor more memory. A second target of the same user, whose threads use the
-same memory, must not be harmed. The results of a target of another user must be exact.
+The target (tests/victims/mutator.c) can spoil its own trace. dtrace and its agents must survive, and must need neither
+more time nor more memory. A second target of the same user shares the memory and must not be harmed. The results of
+another user's target must be exact.
 """
 import contextlib, itertools, signal, subprocess, tempfile
 
@@ -12,7 +12,7 @@ from traced import ready, released
 
 WORK = "pid$1:a.out:work:entry"
 
-# Each program tests a different part of the engine. $1 is the mutator, and $2 the innocent target of the same user.
+# Each program tests a different part of the engine. $1 is the mutator, and $2 the innocent target.
 PROGRAMS = {
     "aggregations": """{ @c = count(); @s[arg0 % 7] = sum(arg0); @q[copyinstr(arg1)] = quantize(arg0);
         @l = lquantize(arg0, 0, 1000, 10); @ll = llquantize(arg0, 10, 0, 6, 20); @m = min(arg0); @x = max(arg0);
@@ -48,13 +48,13 @@ def user(t, uid, program, *arguments):
     return process
 
 def peak_kib(pid):
-    """Returns the peak of a process's resident memory without the memory that it shares."""
+    """Returns the peak of a process's unshared resident memory."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"RssAnon:\s+(\d+)", status).group(1))
 
 def attacked(t, name, options, seed, seconds):
-    """Runs one session for this time. Raises an AssertionError if dtrace or a target is harmed. Returns the number of
-    words that the mutator has changed."""
+    """Runs one session. Fails if dtrace or a target is harmed. Returns the number of words that the mutator has
+    changed."""
     program = (WORK + " " + PROGRAMS[name]).replace("WORK", WORK)
     program = program.replace(WORK, WORK + ",pid$2:a.out:work:entry") + " tick-10ms { n++; } END { printf(\"ticks %d\\n\", n); }"
     with contextlib.ExitStack() as stack:

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Tests scripts that are huge, deeply nested, or not D at all. dtrace must compile them or report why it
-cannot, in time and memory proportional to the size of the script. SECONDS and BYTES are generous limits. They are
-exceeded only if time or memory grows much faster than that."""
+"""Tests scripts that are huge, deeply nested, or not D at all. dtrace must compile or refuse them, in time and memory
+proportional to the size of the script. SECONDS and BYTES are generous limits."""
 import resource, subprocess
 
 from harness import *

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares the number of calls that dtrace counts for each function of a program with the number that the victim
-`stepper` counts. The stepper single-steps the same command without probes or symbols. readelf reports the address of
-each function."""
+"""Compares dtrace's count of the calls of each function of a program with the count of the victim `stepper`. The
+stepper single-steps the same command without probes."""
 import collections, os, re, subprocess
 
 from harness import *
@@ -35,8 +34,8 @@ class Module:
                 words = line.split()
                 if len(words) == 8 and words[3] in ("FUNC", "IFUNC") and words[6].isdigit() and words[2] != "0":
                     self.names[int(words[1], 16)].add(words[7].split("@")[0])
-        # The unwind tables have entries for functions without names. They also have an entry for each part of a split
-        # function, so they are used only for programs without symbols.
+        # Unwind tables also contain functions without names, but have an entry for each part of a split function. So
+        # they are used only for programs without symbols.
         self.is_stripped = " .symtab " not in readelf("-S", path) and not debug
         if self.is_stripped:
             for begin in re.findall(r"FDE .*pc=(\w+)\.\.", readelf("--debug-dump=frames", path)):
@@ -103,7 +102,7 @@ def counts_are_those_of_single_steps(t, command, evaltime, n_functions):
         for at in counts.keys() & functions.keys():
             module, names = functions[at]
             if at in fired:
-                # All names of a function share one probe, which is listed under one of them.
+                # All names of a function share one probe.
                 equal(fired[at] in {f"{module}:{name}" for name in names}, True,
                       f"{fired[at]} at {at:#x}, which is {names}")
             else:

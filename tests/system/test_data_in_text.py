@@ -22,7 +22,7 @@ def tables_between_instructions_are_never_changed(t):
                 counts = rows(out)
                 for name in ("padded", "bare", "biased", "outside", "loaded", "prologue", "shared"):
                     equal(counts[f"sum_{name} entry"], 1000, f"{name} {flags}")
-                    # The table of sum_bare directly follows its return, so a jump may not fit at the return.
+                    # The table of sum_bare directly follows its return, so a jump may not fit there.
                     if name == "bare" and flags == () and "sum_bare return" not in counts:
                         continue
                     equal(counts[f"sum_{name} return"], 1000, f"{name} {flags}")
@@ -38,8 +38,8 @@ def counts_in_runs(t, probes, want, flags=(), n_runs=1):
     return done.stderr
 
 def the_probes_of_a_named_function_do_not_depend_on_addresses(t):
-    """The function empty_hook is one byte long and has no padding. Whether a jump fits there depends on the addresses
-    in that run. If no jump fits, a breakpoint is used, so the probe fires in each run."""
+    """empty_hook is one byte long. Whether a jump fits there depends on the addresses in that run. If no jump fits, a
+    breakpoint is used."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     counts_in_runs(t, "pid$target:a.out:empty_hook:entry,pid$target:a.out:count_down:return ",
@@ -48,8 +48,8 @@ def the_probes_of_a_named_function_do_not_depend_on_addresses(t):
                    {"empty_hook entry": 100, "empty_hook return": 100, "empty_hook 0": 100, "count_down entry": 100})
 
 def a_site_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
-    """One of two return sites of leave_early() has no space for a jump. If the probe description has a wildcard, dtrace
-    omits this site and reports it. With -x mechanism=any, the site gets a breakpoint."""
+    """One of the return sites of leave_early() has no space for a jump. If the probe description has a wildcard, dtrace
+    omits and reports the site, unless -x mechanism=any is given."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     both = {"leave_early return": 100}
@@ -78,8 +78,7 @@ def compare(t, library, most):
     if len(library) == 0 or not loads(library):
         raise Skip(f"{library} is not installed")
     want = results_of(t, library, most)
-    # The module's name is the name of the file. This name may contain a different version than the soname, so the probe
-    # description has a wildcard instead of the version.
+    # The file's name may contain a different version than the soname, so the probe description has a wildcard.
     got = results_of(t, library, most, ALL.format(library.partition(".so")[0] + ".so*") + "{ @ = count(); }")
     wrong = [b for a, b in zip(want.splitlines(), got.splitlines()) if a != b]
     equal(wrong, [], f"of {len(want.splitlines())} hashes and ciphers")
@@ -142,9 +141,7 @@ print(said, ctypes.string_at(begin, 0xd0).split(b"rc4(8x,int)", 1)[1].split(b">"
 """
 
 def strings_after_a_function_of_libcrypto_are_never_changed(t):
-    """The strings that RC4_options() returns, and a string with the name of the authors, follow the
-    last ret of the function. The size of the function's symbol includes these strings, although
-    they are not code."""
+    """The symbol of RC4_options() includes strings that follow the last ret of the function."""
     if not loads("libcrypto.so.3"):
         raise Skip("libcrypto.so.3 is not installed")
     script = t.scratch / "options.py"
@@ -153,8 +150,7 @@ def strings_after_a_function_of_libcrypto_are_never_changed(t):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     if done.returncode != 0 or "CRYPTOGAMS" not in done.stdout:
         raise Skip("this libcrypto has those strings in another place")
-    # Each instruction that is executed has a probe, which fires through a breakpoint. The strings begin at offset 0x50,
-    # and no probe is in them.
+    # Each executed instruction has a probe, which fires through a breakpoint. The strings begin at offset 0x50.
     done = t.run("-qZ", "-x", "mechanism=int3", "-n", "pid$target:libcrypto.so*:RC4_options: { @[probename] = count(); } "
                  'END { printa("at %s %@d\\n", @); }', "-c", " ".join(command))
     equal(done.returncode, 0, done.stderr)

@@ -1,5 +1,5 @@
-"""Kills dtrace, its agent or both with SIGKILL at random moments. The target must finish with the right results (A1 and
-A2 in docs/faults.md)."""
+"""Kills dtrace, its agent or both at random moments. The target must finish with the right results (A1 and A2 in
+docs/faults.md)."""
 import ctypes, os, pathlib, random, re, signal, subprocess, sys, time
 
 from harness import equal, fired, held, main, need, so_far, text_differs, tracer_of, wait_until
@@ -22,10 +22,9 @@ threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
 print(sorted(results))
 """
 
-# This program is like WORK, but it also receives a thousand signals a second, and it prints the signal mask that each
-# thread has when it ends. A thread that Python has joined may still run for a moment and receive a signal. So the
-# program waits until all threads have exited. It then stops the timer, because Python restores the default action of
-# SIGALRM when it exits, and the next signal would kill the program.
+# Like WORK, but receives a thousand signals a second, and prints the signal mask of each thread. It waits until all
+# threads have exited, because a joined thread may still receive a signal. It then stops the timer, because Python
+# restores the default action of SIGALRM when it exits.
 STORM = """
 import os, signal, time
 n_signals, masks = 0, []
@@ -61,9 +60,8 @@ def agent_of(dtrace):
 PR_SET_CHILD_SUBREAPER = 36
 
 def status_of_orphan(pid):
-    """Waits until an orphaned process exits, and returns the process's wait status. The kernel makes this process
-    the new parent of orphans, because this process is a subreaper. Returns 0 if the original parent has already waited
-    for the orphan."""
+    """Waits until an orphaned process exits, and returns its wait status. This process is the parent of orphans,
+    because it is a subreaper. Returns 0 if the original parent has already waited for the orphan."""
     found = []
     try:
         wait_until(lambda: found.append(os.waitpid(pid, os.WNOHANG)) or found[-1][0] == pid, what="the end of the agent")
@@ -111,7 +109,7 @@ def killing_the_agent_harms_no_target(t):
 def killing_both_harms_no_target(t):
     kill_at_random_moments(t, ("agent", "dtrace"))
 
-# The four threads of WORK call these functions continuously. No thread that blocks SIGTRAP calls them.
+# The threads of WORK call these functions continuously. No thread that blocks SIGTRAP calls them.
 BREAKPOINTS = ("pid$target:libc.so.6:malloc:entry,pid$target:libc.so.6:malloc:return,pid$target:libc.so.6:free:,"
                "pid$target:a.out:PyLong_From*:entry,pid$target:a.out:PyLong_From*:return,"
                "pid$target:a.out:PyUnicode_*:entry { @[probefunc] = count(); }")
@@ -126,8 +124,8 @@ def killing_the_agent_while_breakpoints_are_planted_keeps_the_programs_own_traps
 def killing_the_agent_in_a_storm_of_signals_harms_no_target(t):
     kill_at_random_moments(t, ("agent",), STORM, QUESTIONS)
 
-# The program has no probes until it loads the library that the D program names. The agent is killed
-# before the library is loaded. A breakpoint left in the dynamic linker would kill the program.
+# The agent is killed before the program loads the library that the D program names. A breakpoint left in the dynamic
+# linker would kill the program.
 LATER = """
 import sys
 print("ready", flush=True)
@@ -150,7 +148,7 @@ def killing_the_agent_before_a_library_is_loaded_harms_no_target(t):
             out, errors = target.communicate("go\n", timeout=20)
     equal((target.returncode, out), (0, "2363233923\n"), errors[-300:])
 
-# Handlers step over a ud2 and over a hlt. Programs do this to test for features of the processor.
+# Handlers step over a ud2 and over a hlt, as programs do to test for features of the processor.
 STEPS_OVER = r"""
 #define _GNU_SOURCE
 #include <signal.h>
@@ -201,9 +199,8 @@ def a_program_that_steps_over_its_own_traps_outlives_the_agent(t):
             out, _ = target.communicate("\n" * 10, timeout=20)
     equal((target.returncode, out), (0, "7 7\n" * 10), "after the agent's death")
 
-# Threads call a function, and so does a handler of SIGALRM, which interrupts them 3,000 times a
-# second. The program has a SIGTRAP handler that blocks only SIGTRAP. The handler runs for the
-# program's own traps, and counts the traps during which other signals are blocked.
+# Threads call a function, and so does a SIGALRM handler that interrupts them 3,000 times a second. The program's
+# SIGTRAP handler blocks only SIGTRAP. n_wrong counts its runs in which other signals are blocked.
 OWN_HANDLER = r"""
 #define _GNU_SOURCE
 #include <pthread.h>

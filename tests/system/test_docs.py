@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
 """Runs the commands in README.md and docs/*.md as they are printed there.
 
-A command is a line of an indented block that begins with "$ ". It continues while a quote or a here-document is open.
-The lines up to the next command, or to the end of the block, are the output that the document shows. The tutorial shows
-the output of every command. In the other documents, a command for which no output is shown only has to exit with
-status 0.
+A command is a line of an indented block that begins with "$ ". The lines up to the next command are the output that the
+document shows. The tutorial shows the output of every command. In the other documents, a command without output only
+has to exit with status 0.
 
 All commands of a document run in one shell, in a directory that has usdt/ and build/release/ like the source tree.
-Process 4711 in a document stands for a python3 that continuously reads a file. A command that traces it is interrupted
-after two seconds, as a reader would do with ^C. Commands that begin with "# " need root and the kernel module;
-test_kmod compiles them.
+Process 4711 stands for a running python3. A command that traces it is interrupted after two seconds. Commands that
+begin with "# " need root and the kernel module; test_kmod compiles them.
 
-Only the shape of the output is compared, because counts and times differ between runs and machines:
+Only the shape of the output is compared:
  - all numbers are treated as equal, and so are all addresses;
  - consecutive rows of a table, a distribution or a stack are treated as one row;
  - at least half of the words that the document shows must be in the output;
@@ -136,8 +134,8 @@ def words(text):
     return set(re.findall(r"[A-Za-z_]\w{2,}", text))
 
 def compare(got, shown):
-    """Compares the shape, the words and the medians of an output with those in the document. Returns the first
-    difference, or "" if there is none."""
+    """Compares the shape, the words and the medians of two outputs. Returns the first difference, or "" if there is
+    none."""
     if shape(got) != shape(shown):
         return "its shape differs"
     if len(words(got) & words(shown)) * 2 < len(words(shown)):

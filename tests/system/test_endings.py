@@ -32,8 +32,7 @@ def one_interrupt_ends_with_END_and_results(t):
             raise AssertionError(f"no result after {signum!r}:\n{out}")
 
 def two_interrupts_end_dtrace_immediately(t):
-    """While dtrace waits for the reader of its output, a second interrupt makes dtrace discard the rest of the output,
-    release the target and exit."""
+    """While dtrace waits for the reader of its output, a second interrupt makes it discard the rest and exit."""
     with Target(t, 8) as target:
         reader, writer = os.pipe()
         dtrace = subprocess.Popen([t.dtrace, "-qn", "pid$target:a.out::entry { printf(\"%d\\n\", arg0); } "
@@ -90,7 +89,7 @@ def an_interrupt_without_a_target_runs_END(t):
     equal((dtrace.returncode, out), (0, "down\n\n"), errors)
 
 def an_interrupt_from_the_terminal_ends_the_command_and_prints_the_results(t):
-    """The terminal sends SIGINT to the process group. The signal kills the command, and dtrace prints its counts."""
+    """The terminal sends SIGINT to the process group, which kills the command."""
     dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
                      'END { printf("END ran\\n"); }' + so_far(), "-c", t.victim("waiter") + " 2",
                      stdin=subprocess.PIPE, start_new_session=True)

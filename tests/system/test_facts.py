@@ -166,7 +166,7 @@ def errno_is_that_of_the_target(t):
                       "-c", t.victim("facts")))
     contains(done.stdout, "errno 9 9\n")
 
-# In each run, tracing of the program begins at its exec, before its C library is loaded.
+# In each run, tracing begins at the program's exec, before its C library is loaded.
 def errno_is_right_in_a_program_that_is_traced_from_its_exec(t):
     program = t.scratch / "errors"
     subprocess.run(["gcc", "-O1", "-xc", "-", "-o", program], check=True, text=True, input="""#include <errno.h>
@@ -242,7 +242,7 @@ def the_time_needs_no_upcall_on_a_virtual_machine(t):
         if "unshare failed" in done.stderr or "permission denied" in done.stderr:
             raise Skip("no mount namespace can be created here")
         equal(done.returncode, 0, done.stderr)
-        # The thread waits once for each upcall to the agent. If it waits often, firings read the clock through upcalls.
+        # The thread waits once for each upcall, so many waits mean that firings read the clock through upcalls.
         waited = int(re.search(r"waited (\d+)", done.stdout).group(1))
         if waited > 2000:
             raise AssertionError(f"the thread waited {waited} times at 20,000 firings, the clock source is {pretended}")

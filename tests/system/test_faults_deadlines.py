@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests targets that keep the agent waiting. The agent must give up on such a target within seconds. It must not give
-up on other targets."""
+"""Tests targets that keep the agent waiting. The agent must give up on such a target within seconds, but not on other
+targets."""
 import contextlib, os, pathlib, signal, subprocess, time
 
 from faults import *
@@ -8,12 +8,10 @@ from harness import *
 
 PROGRAM = "pid$target:a.out:work:entry { @ = count(); }"
 LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
-# The agent gives up after 2 s on a thread that runs in a loop, and after 10 s on a thread that is only slow. A release
-# within 8 s shows that the agent used the limit of 2 s.
+# The agent gives up after 2 s on a thread that runs in a loop, and after 10 s on a thread that is only slow.
 CIRCLES_S = 8
-# When it exits, dtrace may need 2 s for a wait that had already begun, 2 s for the
-# release of all targets, 1 s for deferred signals, and 2 s for system calls that did
-# not return. The remaining 3 s are for the load that the targets put on the machine.
+# When it exits, dtrace may need 2 s for a wait that had already begun, 2 s to release all targets, 1 s for deferred
+# signals, and 2 s for system calls that did not return. The machine may be busy.
 TOGETHER_S = 10
 
 class Circler(Holder):
@@ -80,8 +78,7 @@ def a_second_interrupt_ends_the_wait_for_the_release(t):
     _, took = attacked(t, b"c", b"circles\n", twice)
     equal(took < LIMIT_S, True, "took")
 
-# A frozen control group (docker pause) can stop a thread in the middle of a system call that the
-# agent injected.
+# A frozen control group can stop a thread in the middle of a system call that the agent injected.
 
 @contextlib.contextmanager
 def control_group(pid, parents):
@@ -161,7 +158,7 @@ def frozen_targets_are_released_in_the_time_of_one(t):
 
 @contextlib.contextmanager
 def old_freezer(pid):
-    """Like freezer(), but uses a version 1 control group. ptrace does not report that such a group freezes a thread."""
+    """Like freezer(), but uses a version 1 control group. ptrace does not report threads that such a group freezes."""
     with control_group(pid, ["/sys/fs/cgroup/freezer"]) as group:
         def freeze(on):
             (group / "freezer.state").write_text("FROZEN" if on else "THAWED")
@@ -171,7 +168,7 @@ def old_freezer(pid):
             freeze(False)
 
 def a_target_that_is_frozen_while_probes_are_planted_outlives_the_agent(t):
-    # Breakpoints need a handler that restores the text. The agent installs it with a system call in the target.
+    # For breakpoints, the agent installs a handler with a system call in the target.
     for flags in ("-x", "mechanism=int3"), ():
         for after_ms in (25, 45, 65):
             with Circler(t) as target, old_freezer(target.pid) as freeze:
@@ -250,8 +247,8 @@ class Attacker(Circler):
         self.pid = self.process.pid
 
 def attacked_by_all(t, attacks, end, flags=()):
-    """Traces one target for each attack, and two innocent targets: the first one and the last one.
-    The innocent targets must be released in time."""
+    """Traces one target for each attack, and two innocent targets, the first and the last. The innocent targets must be
+    released in time."""
     with contextlib.ExitStack() as ends:
         first, *hostile, last = [ends.enter_context(Attacker(t, each)) for each in ("", *attacks, "")]
         innocent = [first, last]

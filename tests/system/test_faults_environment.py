@@ -1,5 +1,5 @@
-"""Tests targets into which it is hard to inject code (E in docs/faults.md): targets in sandboxes, with limits, in
-namespaces, with C libraries other than glibc, and before the dynamic linker has run."""
+"""Tests targets into which it is hard to inject code (E in docs/faults.md): in sandboxes, with limits, in namespaces,
+with other C libraries, and before the dynamic linker has run."""
 import os, pathlib, re, shutil, signal, subprocess, tempfile
 
 from faults import *
@@ -9,15 +9,15 @@ from harness import *
 NUMBERS = (9, 10, 1, 202, 228, 324, 39, 186, 310)
 
 def told(errors, note):
-    """Checks that dtrace printed the note, or that it printed nothing if the note is empty."""
+    """Checks that dtrace printed the note, or nothing if the note is empty."""
     if not note:
         equal(errors, "", "messages of dtrace")
     contains(errors, note)
 
 def both_ways(t, how, note="", danger="", **more):
-    """Traces with jumps and with breakpoints. With jumps, dtrace must print `note`, or nothing if `note` is empty. With
-    breakpoints, dtrace must report that killing the agent would kill the target, and must name `danger` as the reason.
-    If `danger` is empty, dtrace must report nothing."""
+    """Traces with jumps and with breakpoints. With jumps, dtrace must print `note`. With breakpoints, dtrace must
+    report that killing the agent would kill the target, because of `danger`. For an empty string, dtrace must print
+    nothing."""
     for flags in BOTH:
         errors, _ = traced_calls(t, how, flags=flags, **more)
         told(errors, f"would kill the process if the ptrace-agent were killed: {danger}" if flags and danger else
@@ -45,7 +45,7 @@ def a_target_in_strict_seccomp_is_traced_by_root(t):
     """E1: root suspends the filter"""
     if os.geteuid() != 0:
         raise Skip("only root may suspend a filter")
-    # Strict mode disables rdtsc. The runtime uses rdtsc when a probe fires through a jump.
+    # Strict mode disables rdtsc, which the runtime uses when a jump fires a probe.
     both_ways(t, "strict", danger="it runs under seccomp", n=20000)
 
 def a_target_under_any_filter_is_traced_by_root(t):
@@ -104,8 +104,8 @@ def a_target_that_locks_its_memory_does_not_grow_by_the_arena(t):
         target.end()
 
 def no_descriptor_is_left_open_in_a_target(t):
-    """E14: the target has no new descriptor and no memory that is both writable and executable, and cannot write to
-    memory that only the agent writes."""
+    """E14: the target has no new descriptor and no memory that is both writable and executable, and cannot write to the
+    agent's memory."""
     with Paced(t, "free") as target:
         files = sorted(os.listdir(f"/proc/{target.pid}/fd"))
         tracer = Tracer(t, LOOKS + ENDS, target.pid)

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Tests hostile files. A target chooses which files it maps, what these files contain, and which files later replace
-them under the same names. dtrace does not open FIFOs or devices, and checks every offset. It opens only files that are
-mapped, and files in the debug directories."""
+"""Tests hostile files. A target chooses which files it maps, their contents, and which files later replace them. dtrace
+opens only mapped files and files in the debug directories, but no FIFOs or devices. It checks every offset."""
 import os, pathlib, shutil, struct, subprocess
 
 from harness import *

@@ -19,8 +19,8 @@ def victim_of(t, name):
     return t.victim(name)
 
 def registers_are_the_same_after_any_probe(t):
-    """G1 to G6, G8, G9, G11: all registers and MXCSR have random values, DF is set, the stack pointer has any
-    alignment, fs and gs have different bases, and the x87 stack is full"""
+    """G1 to G6, G8, G9, G11: registers and MXCSR have random values, DF is set, the stack has any alignment, and the
+    x87 stack is full"""
     rounds = 20000 if t.long else 2000
     for program in STATES:
         for flags in BOTH:
@@ -42,9 +42,8 @@ def corpus(t, rounds, name="corpus"):
     return done.stdout
 
 def every_form_of_instruction_has_the_same_effect(t):
-    """F4 to F17, F19, F20, F22: tests short functions, branches into windows, calls to a pop that immediately follows
-    the call, uses of the stack pointer, string operations, flags, locked instructions and vector instructions. An
-    instruction that faults must report the address of the original instruction."""
+    """F4 to F17, F19, F20, F22: tests, among other things, short functions, branches into windows, and uses of the
+    stack pointer. An instruction that faults must report its original address."""
     rounds = 20 if t.long else 5
     want = corpus(t, rounds)
     for probes in (OWN, "pid$target:a.out::entry ", "pid$target:a.out::return ", "pid$target:a.out:: "):
@@ -72,8 +71,7 @@ def a_function_that_is_one_hlt_is_counted_and_faults_at_its_own_address(t):
     """F14: musl's __stack_chk_fail is such a function. The victim's SIGSEGV handler checks the address."""
     victim = victim_of(t, "corpus")
     probe = "pid$target:a.out:stops:entry"
-    # A jump fits at about three in four load addresses (fasttrap/README.md, Gaps), so at least one of twenty runs must
-    # list a jump.
+    # A jump fits at about three in four load addresses (fasttrap/README.md, Gaps).
     listed = (t.run("-lvn", probe, "-c", victim + " 1").stdout for _ in range(20))
     equal(any("+0x0: a jump" in each for each in listed), True, "a jump in one of twenty runs")
     for flags in BOTH:
@@ -85,12 +83,12 @@ def entries_and_returns_of_every_form_are_counted_alike(t):
     """F21, F22: a jump fires as many times as a breakpoint"""
     got = [rows(traced_command(t, OWN + "{ @[probefunc, probename] = count(); }",
                                victim_of(t, "corpus") + " 3", flags)[1]) for flags in BOTH]
-    # This function begins with a loop. A breakpoint fires in each iteration, and dtrace reports this.
+    # This function begins with a loop, so a breakpoint fires in each iteration.
     turns = got[1].pop("loops_to_itself entry")
     equal((got[0].pop("loops_to_itself entry"), turns > 30), (30, True), "loops_to_itself")
     for name, count in got[0].items():
         equal(count, got[1][name], name)
-    # Only sites where no jump is possible may be missing, and dtrace has reported them.
+    # Only sites where no jump is possible may be missing.
     equal(len(got[1]) - len(got[0]) <= 6, True, f"{set(got[1]) - set(got[0])}")
 
 # Tests that files stay unchanged, and tests with text that another tracer has changed.
@@ -115,7 +113,7 @@ def neither_the_file_nor_another_process_is_patched(t):
     equal(digest(path), before, "the file")
 
 def offsets_inside_instructions_are_refused(t):
-    """F3: only a byte at which an instruction of the function begins can have a probe"""
+    """F3: only the first byte of an instruction can have a probe"""
     need("objdump")
     text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", t.victim("spin")],
                           capture_output=True, text=True).stdout
@@ -132,9 +130,8 @@ def offsets_inside_instructions_are_refused(t):
             contains(done.stderr, "work")
 
 def threads_that_jump_into_a_window_outlive_it(t):
-    """C6, F5: threads jump to the second byte of a probed function, as goroutines return to the
-    second byte of goexit. A thread may trap there before the window is removed, and the agent may
-    handle the trap afterwards."""
+    """C6, F5: threads jump to the second byte of a probed function, as goroutines return to the second byte of goexit.
+    The agent may handle their trap after the window is removed."""
     with held(subprocess.Popen([victim_of(t, "strayer")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True)) as process:
         equal(process.stdout.readline(), "ready\n")

@@ -116,7 +116,7 @@ def a_library_that_is_loaded_again_is_probed_again(t):
         equal(counts, {"lzma_crc32": calls[0], "BZ2_bzBuffToBuffCompress": calls[1]}, str(flags))
 
 def modules_keep_their_probes_while_another_library_is_loaded_and_unloaded(t):
-    """I1, I2: all modules are probed, and each call to dlsym() and to the library's plugin_work() is counted once"""
+    """I1, I2: each call to dlsym() and to the library's plugin_work() is counted once"""
     n_rounds, n_calls = 20, 50
     for flags in BOTH:
         done = subprocess.run(
@@ -134,8 +134,7 @@ def modules_keep_their_probes_while_another_library_is_loaded_and_unloaded(t):
               str(flags))
 
 def libraries_in_their_own_namespaces_are_probed(t):
-    """I3: dlmopen() and LD_AUDIT, with all modules probed; if a library is loaded twice, calls to both copies are
-    counted"""
+    """I3: dlmopen() and LD_AUDIT; if a library is loaded twice, calls to both copies are counted"""
     n_rounds, n_calls = 20, 50
     for flags in BOTH:
         for user in ({"NAMESPACES": "1"}, {"LD_AUDIT": str(t.victim("plugin.so"))},
@@ -189,10 +188,10 @@ def a_library_that_is_loaded_a_hundred_times_takes_no_more_memory(t):
         process.kill()
         process.communicate()
     equal(counts, {"lzma_crc32": 50 + n_more}, "calls")
-    # If the memory of unloaded libraries were not reused, the growth would be 100 MB.
+    # Without reuse, the growth would be 100 MB.
     equal(max(grown) < 10, True, f"{grown} MB more")
 
-# Loads and unloads libraries in a random order, calls all loaded libraries after each step, and prints how many times
+# Loads and unloads libraries in a random order, and calls all loaded libraries after each step. Prints how many times
 # it has called each function.
 SHUFFLE = """
 import collections, ctypes, _ctypes, json, random, sys
@@ -238,8 +237,7 @@ def libraries_that_reuse_the_addresses_of_others_do_not_affect_their_neighbours(
               f"seed {seed}: {done.stderr}")
 
 def a_dtrace_that_waits_for_its_reader_does_not_stop_the_target(t):
-    """dtrace's output is a pipe that is full. The target loads libraries. Each load waits for a reply from dtrace,
-    but only for a limited time."""
+    """dtrace's output is a full pipe. When the target loads a library, it waits for dtrace only for a limited time."""
     need("python3")
     script = """
 import ctypes, _ctypes, sys

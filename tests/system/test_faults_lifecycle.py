@@ -37,8 +37,7 @@ def a_command_that_runs_itself_again_is_traced_each_time(t):
             equal(lives(t, f"exec {n}", flags), ("the last of them\n", calls_of_all, calls_of_all))
 
 def tasks_that_keep_the_memory_from_before_an_exec_stay_traced(t):
-    """B5, B11: a child that was created with CLONE_VM keeps the memory when its parent calls execve(2). Each call is
-    counted, even by a clause that makes an upcall."""
+    """B5, B11: a child that was created with CLONE_VM keeps the memory when its parent calls execve(2)."""
     for flags in BOTH:
         out = t.scratch / "outlived"
         done = t.run("-q", *flags, "-o", str(out), "-n",
@@ -81,8 +80,7 @@ def forks_while_threads_are_in_probes_do_no_harm(t):
         equal(entries, calls(said) + 1, "entries")
 
 def tasks_created_by_clone_are_traced_if_they_share_the_memory(t):
-    """B11, B12: tasks are created with separate or shared memory, without thread-local storage, and while the parent
-    waits"""
+    """B11, B12: tasks have separate or shared memory, or no thread-local storage, or their parent waits"""
     for flags in BOTH:
         said, entries, returns = lives(t, "clones 30", flags)
         contains(said, "good 150 ")
@@ -97,7 +95,7 @@ def tasks_that_the_kernel_does_not_report_continue_through_jumps(t):
     equal(entries in (calls(said) + 1, calls(said) + 3001), True, f"{entries} entries, {said}")
 
 def an_exit_while_threads_are_in_probes_loses_nothing(t):
-    """B1, B4: at the exit, each of the four threads may be between a probe and the update of the program's count"""
+    """B1, B4: at the exit, a thread may be between a probe and the update of the program's count"""
     for flags in BOTH:
         path = t.scratch / "count"
         path.unlink(missing_ok=True)
@@ -114,7 +112,7 @@ def exit_handlers_are_traced(t):
         equal(entries, 201, "entries")
 
 def a_crash_of_a_traced_program_dumps_its_normal_core(t):
-    """B22: the program's own handler runs first, the core is small, and a debugger finds where the program crashed"""
+    """B22: the program's own handler runs first, the core is small, and gdb finds the crash"""
     need("gdb")
     if pathlib.Path("/proc/sys/kernel/core_pattern").read_text().strip() not in ("core", "core.%p"):
         raise Skip("cores are not written to the current folder here")
@@ -159,7 +157,7 @@ second.wait()
 
 def a_target_that_creates_children_all_the_time_gets_jumps(t):
     """dtrace often attaches in the middle of fork(2) or vfork(2), when no system call can be injected. dtrace must then
-    wait. If it used breakpoints instead, they would kill a child."""
+    wait, because breakpoints would kill a child."""
     rounds = 60 if t.long else 8
     for shell, child in (("bash", "( : )"), ("dash", "/bin/true")):
         need(shell)
@@ -173,8 +171,8 @@ def a_target_that_creates_children_all_the_time_gets_jumps(t):
                           else "pid$target:libc.so.6:malloc:entry")
                 done = t.run("-qn", probes + " { @ = count(); } BEGIN { exit(0); }", "-p", str(target.pid))
                 equal((done.returncode, is_alive(target.pid)), (0, True), f"{shell}, round {n_traced}: {done.stderr}")
-                # Some returns in libc cannot be probed. dtrace names ten and counts the rest. It also names the
-                # functions whose entry probe fires in each iteration of a loop.
+                # Some returns in libc cannot be probed. dtrace names ten and counts the rest. It also names entry
+                # probes that a loop fires.
                 notes = "cannot probe pid|more places that cannot be probed|entry probes also fire"
                 lines = done.stderr.splitlines()
                 if len(lines) > 12 or any(not re.search(notes, line) for line in lines):
@@ -199,7 +197,7 @@ def a_pid_that_was_reused_is_not_traced(t):
     contains(done.stdout, "it exited, and another process now has its pid 1\n")
 
 def a_set_uid_program_keeps_its_rights_if_root_traces_it(t):
-    """B6, E3: if an ordinary user traces the program, the kernel ignores the set-uid bit, and the program still runs"""
+    """B6, E3: if an ordinary user traces the program, the set-uid bit has no effect"""
     user = as_nobody() if os.geteuid() == 0 else None
     if user is None:
         raise Skip("only root may install a set-uid program")
@@ -288,8 +286,8 @@ def a_tracer_killed_at_any_of_its_system_calls_harms_no_target(t):
     equal(n_killed >= len(steps) // 2, True, f"only {n_killed} of {len(steps)} were killed")
 
 def two_tracers_take_turns(t):
-    """A9, A10, A12: the second tracer's error message names the first tracer. If the first tracer is
-    killed, the next tracer finds no patches in the target, or removes them."""
+    """A9, A10, A12: the second tracer's error message names the first tracer. If the first tracer is killed, its
+    patches are removed, at the latest by the next tracer."""
     for victim in ("dtrace", "agent", "both"):
         with Paced(t, "free", threads=2) as target:
             first = Tracer(t, LOOKS + ENDS, target.pid)
@@ -327,8 +325,7 @@ def a_command_is_not_left_stopped(t):
             wait_until(ended, what=f"the end of the command, {who} killed after {delay} s")
 
 def a_helper_of_system_does_not_keep_the_output_open(t):
-    """A14: a process that system() started is still running when dtrace is killed, and holds none of dtrace's pipes
-    open"""
+    """A14: a process that system() started outlives dtrace, and holds none of dtrace's pipes open"""
     path = t.scratch / "helper"
     dtrace = t.start("-w", "-qn", f'BEGIN {{ system("echo $$ >{path}; exec sleep 30 >/dev/null 2>&1 </dev/null"); }}')
     try:

@@ -23,8 +23,8 @@ def looked(t, rounds, flags):
             if line.startswith(("in ", "string ", "much ", "fault "))}
 
 def bad_addresses_cause_d_faults_and_no_signal(t):
-    """J1, J2, J3, J4, J13: reads addresses that are not mapped, not readable, not canonical, in the kernel, or past the
-    end of a file, and memory that is unmapped or truncated during the read"""
+    """J1, J2, J3, J4, J13: reads addresses that are unmapped, unreadable, not canonical, in the kernel, or past the end
+    of a file, and memory that is unmapped or truncated meanwhile"""
     rounds = 1000
     for flags in BOTH:
         got = looked(t, rounds, flags)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests signals that a program does not receive through a simple handler, and threads that exit in a handler (sections C
-and D of docs/faults.md). In each case, the victim `taken` checks the guarantees of signal(7)."""
+"""Tests unusual ways to receive signals, and threads that exit in a handler (sections C and D of docs/faults.md). In
+each case, the victim `taken` checks the guarantees of signal(7)."""
 import os, subprocess, time
 
 from faults import *
@@ -12,8 +12,7 @@ ALL = 'pid$target:::entry,pid$target:::return { @ = count(); } END { printa("ent
 FOLLOWED = ("-x", "follow=fork")
 
 def taken(t, how, n, flags=(), program=WORK, children=0):
-    """Traces the victim with a D program. Each of the n repetitions must have the right result, and all calls must be
-    counted."""
+    """Traces the victim. Each of the n repetitions must have the right result, and all calls must be counted."""
     said, out = traced_command(t, program, f"{t.victim('taken')} {how} {n}", flags)
     own = dict(line.split() for line in said.splitlines() if " " in line)
     equal(own["good"], str(n), f"{how} {flags}: right repetitions")
@@ -21,8 +20,8 @@ def taken(t, how, n, flags=(), program=WORK, children=0):
         equal(found(out, "entries"), int(own["calls"]) + children, f"{how} {flags}: entries")
 
 def any_way(t, how, n=100, children=0):
-    """Runs the victim with different flags. The calls by children that have their own memory are counted only if dtrace
-    follows them."""
+    """Runs the victim with different flags. Calls by children that have their own memory are counted only with
+    FOLLOWED."""
     for flags in BOTH:
         taken(t, how, n, flags)
         taken(t, how, n // 4, flags, ALL)
@@ -53,7 +52,7 @@ def only_the_programs_own_system_calls_are_dispatched(t):
     any_way(t, "dispatched", 1000)
 
 def threads_that_end_in_a_handler_do_not_stop_other_threads(t):
-    """C9: threads end in the handler of SIGUSR1, often in the middle of a probe, while they hold a robust mutex"""
+    """C9: threads that hold a robust mutex end in a handler, often in the middle of a probe"""
     for flags, n in zip(BOTH, (100, 20)):
         taken(t, "robust", n, flags)
 

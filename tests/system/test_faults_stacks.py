@@ -1,5 +1,4 @@
-"""Tests stacks that are unwound, switched, walked or nearly full while the functions on them are probed. Also tests
-signal storms. These are the parts D and H of docs/faults.md."""
+"""Tests stacks that are unwound, switched, walked or nearly full, and signal storms (D and H of docs/faults.md)."""
 import random, re, subprocess, time
 
 from faults import *
@@ -20,7 +19,7 @@ def coroutines_longjmp_and_backtrace_work_repeatedly(t):
             equal(int(out) > 40 * n, True, f"{out} firings")
 
 def exceptions_and_cancelled_threads_unwind_repeatedly(t):
-    """H1, H2: exceptions are rethrown, are thrown while another one is handled, and leave a call in a window.
+    """H1, H2: exceptions are rethrown, are thrown while another one is handled, or leave a call in a window.
     pthread_cancel() unwinds threads."""
     n = 1000 if t.long else 200
     for probes in (OWN, "pid$target:a.out:: ", ALL):
@@ -49,8 +48,8 @@ def room(text):
     return values["frames"] * values["bytes"]
 
 def a_probe_needs_at_most_200_bytes_of_stack(t):
-    """H8, H9: recursion ends with the program's own fault, at most 200 bytes earlier than without probes. The same
-    applies to a stack of 2 KiB above a guard page."""
+    """H8, H9: recursion ends at most 200 bytes earlier than without probes, also on a stack of 2 KiB above a guard
+    page."""
     want = room(subprocess.run([t.victim("depth"), "10"], capture_output=True, text=True).stdout)
     for probes in ("pid$target:a.out:deep:entry,pid$target:a.out:work:entry,pid$target:a.out:work:return ",
                    "pid$target:a.out:deep:,pid$target:a.out:work: ", ALL):
@@ -76,7 +75,7 @@ def right_storm(text, n):
     return got
 
 def a_signal_storm_on_the_smallest_stack_is_counted_exactly(t):
-    """D1, D6, D8: the handler and its callee are probed as well. The second round probes every instruction."""
+    """D1, D6, D8: the handler is probed as well. The second round probes every instruction."""
     for probes, n in (("pid$target:a.out:work:entry,pid$target:a.out:work:return,"
                        "pid$target:a.out:handled:entry,pid$target:a.out:on_signal:return ", 50000),
                       ("pid$target:a.out:work:,pid$target:a.out:handled:,"

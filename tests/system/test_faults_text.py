@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests text that has several names, that belongs to no function, or that changes while it is probed (F and I in
+"""Tests text that has several names, belongs to no function, or changes while it is probed (F and I in
 docs/faults.md)."""
 import os, pathlib, re, shutil, signal, subprocess, time
 
@@ -14,7 +14,7 @@ ENTRIES = "pid$target:::entry,pid$target:::return "
 # Names and places
 
 def each_name_of_a_function_finds_its_probe(t):
-    """F23: aliases, weak and hidden names share a probe; the parts of a split function have probes of their own"""
+    """F23: aliases, weak and hidden names share a probe; parts of a split function have their own probes"""
     n = 100
     said = subprocess.run([t.victim("names"), str(n)], capture_output=True, text=True).stdout
     for flags in BOTH:
@@ -25,8 +25,7 @@ def each_name_of_a_function_finds_its_probe(t):
             got, out = traced_command(t, f"pid$target:a.out:{name}:entry {{ @[probefunc] = count(); }}",
                                       f"{t.victim('names')} {n}", flags)
             equal((got, rows(out)), (said, {function: count}), f"{name} {flags}")
-        # Three descriptions match the same probe. One clause for all three runs once per firing. If each
-        # description has a clause of its own, each of the clauses runs once per firing.
+        # Three descriptions match the same probe. A clause runs once per firing, even if it has all three descriptions.
         names = ("first", "also_first", "maybe_first")
         probes = [f"pid$target:a.out:{name}:entry " for name in names]
         _, out = traced_command(t, ",".join(probes) + "{ @[probefunc] = count(); }",
@@ -64,8 +63,8 @@ def restartable_sequences_are_not_probed_inside(t):
             equal([name for name in counts if name in ("count_here " + hex(at)[2:] for at in range(7, 0x1e))], [])
 
 def the_vdso_and_the_dynamic_linker_can_be_probed(t):
-    """F28: probes the vDSO, and the dynamic linker's functions for lazy binding and TLS descriptors. A backtrace
-    through the return stub of a signal handler is complete."""
+    """F28: probes the vDSO and the dynamic linker. A backtrace through the return stub of a signal handler is
+    complete."""
     command = f"{t.victim('edges')} 100 {t.victim('local.so')}"
     want = subprocess.run(command.split(), capture_output=True, text=True).stdout
     contains(want, "back 0 odd 0 whole 100 sum ")
@@ -134,7 +133,7 @@ def a_program_that_checks_its_text_finds_no_change_after_the_detach(t):
             target.end()
 
 def text_in_anonymous_memory_is_probed(t):
-    """F24: the program copies its text to anonymous memory before the attach, or while the text is probed"""
+    """F24: the program copies its text to anonymous memory before or after the attach"""
     right, page = untraced(t, "calls 10"), untraced(t, "page")
     for flags in BOTH:
         for moves_first in (True, False):
@@ -151,7 +150,7 @@ def text_in_anonymous_memory_is_probed(t):
                 target.end()
 
 def text_that_the_program_overwrites_is_not_restored(t):
-    """I5, I8: the program writes a hot patch over probes, removes this patch, or maps data in place of its text"""
+    """I5, I8: the program writes a hot patch over probes, removes it, or maps data in place of its text"""
     for lines in (("rewrite",), ("rewrite", "back"), ("protect",), ("rewrite", "protect"), ("data",), ("data", "back")):
         page = untraced(t, *lines, "page")
         right = untraced(t, *lines, "calls 10") if lines[-1] != "data" else None
@@ -166,7 +165,6 @@ def text_that_the_program_overwrites_is_not_restored(t):
                 equal(target.say("page"), page, f"text afterwards, {lines} {flags}")
                 equal(tracer_of(target.pid), 0, "TracerPid")
                 if right is not None:
-                    # The new text can be probed.
                     tracer = Tracer(t, WORK + ENDS, target.pid, flags=flags)
                     equal(target.say("calls 10"), right, f"its sum, traced again, {lines} {flags}")
                     equal(counts_of(tracer)[0], 10, f"entries, traced again, {lines} {flags}")
@@ -174,8 +172,8 @@ def text_that_the_program_overwrites_is_not_restored(t):
                 target.end()
 
 def packed_victim(t):
-    """Returns a copy of the victim in which the text of work() is encoded, and is stored only in
-    the array `packed`. The victim's command `unpack` decodes the text."""
+    """Returns a copy of the victim in which the text of work() is stored encoded in the array `packed`. The victim's
+    command `unpack` decodes the text."""
     need("nm", "readelf")
     path = t.scratch / "packed"
     data = bytearray(pathlib.Path(t.victim("remade")).read_bytes())
@@ -195,8 +193,7 @@ def packed_victim(t):
     return str(path)
 
 def a_program_that_unpacks_itself_is_probed_afterwards(t):
-    """I7: the probes of the program's functions fire if dtrace attaches after the program has unpacked itself. If
-    dtrace attaches before, the program is unharmed."""
+    """I7: probes fire if dtrace attaches after the program has unpacked itself. An earlier attach does no harm."""
     path, right, page = packed_victim(t), untraced(t, "calls 10"), untraced(t, "page")
     for flags in BOTH:
         with Remade(t, path) as target:

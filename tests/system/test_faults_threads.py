@@ -42,7 +42,7 @@ def a_thread_may_be_at_any_instruction_of_a_window(t):
             if got is None:
                 break
             counts, offset = got
-            # The thread is in its first call to stepped(), and makes 999 more. Each call passes two return sites.
+            # The thread is in the first of 1000 calls to stepped(). Each call passes two return sites.
             equal(counts["entry"], 1000 if offset == 0 else 999, f"entries, from +{offset:#x}")
             equal(counts["return"] in (1999, 2000), True, f"returns, from +{offset:#x}")
         equal(k > 15, True, f"only {k} instructions")

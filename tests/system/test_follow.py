@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Tests -x follow: forked children have the probes of their parents, and a command has probes in every program that its
-process executes."""
+"""Tests -x follow: forked children have the probes of their parents, and a command has probes after each exec."""
 import contextlib, os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *
@@ -65,8 +64,7 @@ def a_child_that_executes_a_program_is_released(t):
                                     "return 0": 300}, mechanism)
 
 def sizes_of(pid):
-    """Returns the resident bytes and the number of descriptors of a process and of each of its children. The keys of
-    the result are the names of the processes."""
+    """Returns the resident bytes and the number of descriptors of a process and of each of its children, by name."""
     found = {}
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     for each in (pid, *map(int, children)):
@@ -77,8 +75,7 @@ def sizes_of(pid):
     return found
 
 def watched(t, n, samples):
-    """Traces all functions of libc in a shell that runs true n times. Meanwhile, appends sizes_of(dtrace) to
-    `samples`."""
+    """Traces libc in a shell that runs true n times. Meanwhile, appends sizes_of(dtrace) to `samples`."""
     shell = f"i=0; while [ $i -lt {n} ]; do {shutil.which('true')}; i=$((i+1)); done"
     errors = open(t.scratch / "errors", "w+")
     with held(subprocess.Popen([t.dtrace, "-qZ", "-x", "follow=exec", "-n",
@@ -98,8 +95,8 @@ def watched(t, n, samples):
     return {name: int(count) for name, count in re.findall(r"^(of \S+|ids to) (\d+)$", out, re.M)}
 
 def a_session_survives_many_execs(t):
-    """Counts stay exact, probe ids are reused, and neither memory nor descriptors grow. Each run of true needs three
-    thousand probes in each of two processes, and a session has space for a million."""
+    """Counts stay exact, probe ids are reused, and neither memory nor descriptors grow. Each run of true needs
+    thousands of probes, and a session has space for a million."""
     few = watched(t, 20, [])
     n, samples = 5000 if t.long else 60, []
     many = watched(t, n, samples)
@@ -217,7 +214,7 @@ def an_attached_process_that_executes_another_program_is_reported(t):
     dtrace = t.start("-qn", "BEGIN { trace(\"begun\\n\"); } pid$target:libc.so.6:write:entry { @ = count(); }",
                      "-p", str(target.pid))
     equal(dtrace.stdout.readline(), "begun\n")
-    # dtrace is stopped until cat has exited, so it cannot look up cat's name in /proc.
+    # While dtrace is stopped, it cannot look up cat's name in /proc.
     os.kill(dtrace.pid, signal.SIGSTOP)
     output, _ = target.communicate(b"line\nmore\n", timeout=60)
     os.kill(dtrace.pid, signal.SIGCONT)

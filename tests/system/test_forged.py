@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests targets that overwrite the memory that they share with dtrace.
 
-If the test runs as root, the target runs as a different user. A target can spoil its own trace. It must not be able to
-act through dtrace, harm another target, or exhaust dtrace's memory.
+A target can spoil its own trace. It must not act through dtrace, harm another target, or exhaust dtrace's memory. If
+the test runs as root, the target runs as a different user.
 """
 import subprocess
 
@@ -88,7 +88,7 @@ def none_of_100000_keys_is_dropped_at_a_million_updates_a_second(t):
     rows = [[int(word) for word in line.split()] for line in out.read_text().splitlines() if line.strip()]
     keys = [row for row in rows if len(row) == 2]
     total = next(row[0] for row in rows if len(row) == 1)
-    # At the end, each thread may be between the two aggregations of a firing, so the sums may differ by one per thread.
+    # Each thread may be between the two aggregations of a firing, so the sums may differ by one per thread.
     if abs(sum(row[1] for row in keys) - total) > 16:
         raise AssertionError(f"{total} updates, but {sum(row[1] for row in keys)} in {len(keys)} keys")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests programs whose stacks grow: Go, and C with -fsplit-stack. A function's entry probe fires once for each call,
-even if the function grows its stack. If the stack may be full, a probe writes nothing below the stack pointer."""
+"""Tests programs whose stacks grow: Go, and C with -fsplit-stack. An entry probe fires once for each call, even if the
+function grows its stack. If the stack may be full, a probe writes nothing below the stack pointer."""
 import os, re, subprocess
 
 from harness import *
@@ -17,8 +17,7 @@ def said(text):
     return {name: int(n) for name, n in re.findall(r"^(\w+) (\d+)$", text, re.M)}
 
 def counted(t, program, names, calls, *flags):
-    """Returns the numbers that the program prints, the numbers of entries and returns of each function, and dtrace's
-    messages."""
+    """Returns the numbers that the program prints, the entries and returns of each function, and dtrace's messages."""
     done = good(t.run("-q", *flags, "-n", " ".join(
         f'pid$target:a.out:{name}:entry {{ @e["{name}"] = count(); }} pid$target:a.out:{name}:return {{ @r["{name}"] = count(); }}'
         for name in names) + ' END { printa("%s: %@d entries, %@d returns\\n", @e, @r); }', "-c", f"{program} {calls}"))
@@ -42,8 +41,7 @@ def nothing_is_written_below_the_stack_of_a_go_function_that_does_not_check_it(t
     equal(said(done.stdout)["written"], 0, done.stderr)
 
 def a_wildcard_omits_go_functions_without_a_stack_check_and_reports_this(t):
-    """Go's runtime often calls functions that have no stack check, so breakpoints there would be slow. Each
-    hit costs 20 us."""
+    """Go's runtime often calls such functions, and a breakpoint costs 20 us per hit."""
     done = good(t.run("-qn", 'pid$target:a.out:main.*:entry { @[probefunc] = count(); }', "-c", f"{built(t)} 20"))
     contains(done.stderr, "main.leaf.abi0")
     contains(done.stderr, "Go code may have no free stack there; -x mechanism=any sets a breakpoint")

@@ -20,8 +20,8 @@ def nobodys(t, name, *args, **more):
                             stdout=subprocess.PIPE, text=True, **more)
 
 def attach_while_a_neighbour_reopens(t, n_targets):
-    """Attaches to targets. Returns how many descriptors for dtrace's memory another process of the same user found, and
-    how many of these it could open."""
+    """Attaches to targets. Another process of the same user looks for descriptors of dtrace's memory. Returns how many
+    it found, and how many it could open."""
     with contextlib.ExitStack() as ends:
         targets = [ends.enter_context(held(nobodys(t, "waiter", "1"))) for _ in range(n_targets)]
         for target in targets:
@@ -95,7 +95,7 @@ def a_process_that_rewrites_descriptor_numbers_in_a_target_closes_no_other_descr
         released(target.pid)
         equal(descriptors(target.pid), before, "the target's descriptors")
 
-# A program that gains privileges must not map the arena, to which other processes of its user can write.
+# A program that gains privileges must not map the arena, because other processes can write to it.
 
 def a_set_uid_program_that_a_followed_target_executes_does_not_map_the_arena(t):
     if os.geteuid() != 0:
@@ -159,7 +159,7 @@ def a_target_whose_descriptors_block_reads_does_not_delay_another_target(t):
     if found == 0:
         raise Skip("the hostile process found no userfaultfd in 20 runs")
 
-# A set-uid dtrace must not run its user's preprocessor, and must not let the user read files of root
+# A set-uid dtrace must not run its user's preprocessor or read files of root for the user.
 
 EVIL = """#!/usr/bin/env python3
 import os, sys

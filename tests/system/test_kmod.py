@@ -20,8 +20,7 @@ def examples():
     for document in sorted((ROOT / "docs").glob("*.md")):
         lines += [line.removeprefix("    # ") for line in document.read_text().splitlines()
                   if line.startswith("    # ")]
-    # In the documents, 4711 stands for the pid of any process. The script replaces it with $$, the pid of its own
-    # shell.
+    # In the documents, 4711 stands for the pid of any process, here that of the script's shell.
     return [line.replace("dtrace", "dtrace -e", 1).replace("-p 4711", "-p $$")
             for line in lines if line.startswith("dtrace -n")]
 
@@ -141,7 +140,7 @@ def the_stack_of_a_sample_begins_at_the_interrupted_function(output):
     pairs = re.findall(r"^(vmlinux`\S+) is\s+(\S+)", output.text, re.M)
     equal((len(pairs) > 20, [pair for pair in pairs if pair[0] != pair[1]]), (True, []))
 
-# For text that is written to a parameter, the kernel allocates the length of the text plus one byte.
+# For text that is written to a parameter, the kernel allocates one byte more than the text.
 @script("""
 echo "echo Y$(printf %0100d 0) >/sys/module/printk/parameters/time" >w.sh
 dtrace -n 'fbt::__kmalloc:entry /execname == "sh"/ { trace(arg0); }' -c 'sh w.sh'
@@ -403,8 +402,7 @@ kill $load
 """)
 def a_sample_has_a_function_of_the_kernel_or_of_the_process(output):
     found = {(which, mode, re.sub(r"`.*", "`", name)) for which, mode, name in re.findall(r"^(u?func) (user|kernel) (\S+) \d+$", output.text, re.M)}
-    # If a sample interrupted the kernel, func(arg0) names the kernel's function, and arg1 is 0. If it interrupted the
-    # process, ufunc(arg1) names the process's function, and arg0 is 0. For the argument 0, 0x0 is printed.
+    # Exactly one of arg0 (the kernel) and arg1 (the process) is not 0. For the argument 0, 0x0 is printed.
     equal(found & {("func", "kernel", "vmlinux`"), ("func", "user", "0x0"), ("ufunc", "kernel", "0x0")},
           {("func", "kernel", "vmlinux`"), ("func", "user", "0x0"), ("ufunc", "kernel", "0x0")})
     if not {("ufunc", "user", "libc.so.6`"), ("ufunc", "user", "counted`")} & found:
@@ -456,8 +454,7 @@ def the_start_of_a_process_fires_before_that_of_its_thread(output):
         n_started += words[0] == "start"
         if n_started > n_created:
             raise AssertionError(f"a process started before its creation: {lines}")
-    # This check omits SIGALRM, SIGCHLD and SIGIO, because processes also receive them while they wait, for example for
-    # a timer or a child.
+    # SIGALRM, SIGCHLD and SIGIO are omitted, because processes also receive them while they wait.
     handled = [" ".join(line[1:]) for line in lines if line[:1] == ["handle"] and line[1] not in ("14", "17", "29")]
     equal(handled, ["10 1 of 10", "11 1 of 11", "9 1 of 9", "15 0 of 15"])
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests anonymous tracing: the program that dtrace -A saved runs as soon as the module is loaded, and dtrace -a prints
-its records."""
+"""Tests anonymous tracing: the program that dtrace -A saved runs when the module is loaded, and dtrace -a prints its
+records."""
 from machines import *
 
 SAVE = """dtrace -qA -n 'BEGIN { printf("begun by %s\\n", execname); }

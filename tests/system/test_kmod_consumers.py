@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests consumers of the kernel module: several at once, killed ones and hostile ones. No consumer leaves anything in
-the kernel when it exits."""
+"""Tests consumers of the kernel module: several at once, killed ones and hostile ones. None may leave anything in the
+kernel."""
 import re
 
 from machines import *
@@ -93,8 +93,8 @@ echo done
 def an_unused_module_can_be_removed_under_load(output):
     equal(output.lines(), ["done"])
 
-# Probes all kernel functions while processes start, exit, read, write, sleep and are interrupted. On an emulated
-# machine it takes minutes to change the text of all functions under load, so a short run probes only a third of them.
+# Probes all kernel functions under load. An emulated machine needs minutes to change the text of all functions, so a
+# short run probes only a third of them.
 EVERYTHING = """
 probes=PROBES
 echo 1 >/sys/module/dtrace/parameters/deadman

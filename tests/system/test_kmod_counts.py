@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Tests vminfo, sysinfo, lockstat, dtmalloc and callout_execute: a program causes a known number of events, and each
-event is counted."""
+"""Tests vminfo, sysinfo, lockstat, dtmalloc and callout_execute: each of a known number of events is counted."""
 from machines import *
 
 def counts(output):
-    """Returns the lines that end with a number, as a dictionary from the words before the number to the number."""
+    """Returns the lines that end with a number, as a dictionary from the other words to the number."""
     lines = [line.split() for line in output.lines()]
     return {" ".join(line[:-1]): int(line[-1]) for line in lines if line[-1].isdigit()}
 
@@ -99,12 +98,11 @@ def acquires_and_releases_of_a_reader_are_counted(output):
     END { printf("%d\\n", (timestamp - begun) / 1000000); }' -c './counted held 1000'""")
 def a_wait_is_as_long_as_the_lock_was_held(output):
     *waits, elapsed = [int(line) for line in output.lines()]
-    # On a busy machine, the wait is shorter if the thread begins to wait late, and longer if it is woken late.
+    # On a busy machine, the thread may begin to wait late, or be woken late.
     if len(waits) != 1 or not 100 <= waits[0] <= elapsed:
         raise AssertionError(f"{waits} ms of {elapsed}")
 
-# In `counted waits`, the threads may by chance never contend for the mutex. In `counted held`, one thread always waits
-# for it.
+# In `counted waits`, the threads may by chance never contend for the mutex. In `counted held`, one thread always waits.
 @script("""
 echo './counted waits 2000; ./counted held 200' >w.sh
 dtrace -qn 'lockstat:::adaptive-block, lockstat:::adaptive-spin, sysinfo:::mutex_adenters /execname == "counted"/ {

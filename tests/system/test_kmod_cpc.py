@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the cpc provider: software events of perf are counted exactly, and other events are refused.
-
-The virtual machines have no hardware counters, so the only test of hardware events is that they are refused."""
+"""Tests the cpc provider: software events of perf are counted exactly, and hardware events are refused, because the
+virtual machines have no hardware counters."""
 import re
 
 from machines import *
@@ -107,8 +106,7 @@ def two_consumers_count_independently(output):
     # Starting `counted` causes fewer than 100 additional faults.
     equal((n["inner"] // 100, n["outer"] // 300), (20, 20))
 
-# Runs dtrace 4 times, with 25 counters each, and kills it. Then unloads the module and causes the events while it is
-# not loaded.
+# Kills dtrace 4 times, with 25 counters each. Then unloads the module and causes the events without it.
 @script("""
 probes=""
 for i in $(seq 1 25); do probes="$probes cpc:::page-faults-all-$i { n++; }"; done

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests limits of the kernel module: pages that it does not wait for, memory, strings, chill(), device registers, and
-the time that one firing, and all firings, may take."""
+"""Tests limits of the kernel module: on waiting for pages, memory, strings, chill(), device registers, and the time of
+firings."""
 import lzma, re
 
 from machines import *
@@ -52,8 +52,7 @@ echo 0 >/sys/module/dtrace/parameters/destructive
 """)
 def chill_waits_at_most_half_a_second_in_each_second(output):
     said = [line for line in output.lines() if re.match("once|again|long|fault", line)]
-    # The host may have stopped the virtual machine for so long that the second chill() came more than a second after
-    # the first one. The second one was then allowed to wait.
+    # If the host stops the virtual machine, more than a second may pass before the second chill(), which may then wait.
     if len(said) > 1 and said[1].startswith("again after ") and int(said[1].split()[-1]) > 1000:
         said[1] = "fault 3"
     equal(said, ["once", "fault 3", "fault 3"])
@@ -85,7 +84,7 @@ def the_memory_of_a_consumer_and_of_its_control_group_is_limited(output):
     for line in ("64k 0", "32m 1", "128k 0", "48m 1", "oom_kill 0"):
         equal(lines.count(line), 1, line + "\n" + output.text)
 
-# Prints a program that searches for a long string in a longer one so many times that a firing exceeds its time limit.
+# Prints a program whose firings exceed the time limit, because they search for a long string many times.
 SEARCHES = """
 searches() {
     echo 'BEGIN { s = "aaaaaaaa"; }'
@@ -147,8 +146,7 @@ def a_program_of_many_long_firings_is_ended_and_another_one_continues(output):
     contains(output.text, "dtrace: processing aborted: Abort due to systemic unresponsiveness\nstatus 1\n")
     contains(output.text, "the other one went on")
 
-# Probes all functions for locks. The kernel takes locks in every interrupt, so interrupts take all of the CPU time, and
-# no process runs, not even dtrace.
+# The kernel takes locks in every interrupt, so interrupts take all of the CPU time. No process runs, not even dtrace.
 @script(SHORTER + """
 searches 'fbt:vmlinux:*lock*:entry' >everywhere.d
 taskset 1 dd if=/dev/zero of=/dev/null bs=1 count=100000000 & load=$!

@@ -22,13 +22,12 @@ def holds_of_a_mutex_are_counted(output):
 def a_wait_is_as_long_as_the_lock_was_held(output):
     table = [row for row in rows(output, "Adaptive mutex block")[1] if row[6] == "pipe_write"]
     equal([row[0] for row in table], ["1"])
-    # On a busy machine, the wait is shorter if the thread begins to wait late, and longer if it is woken late.
+    # On a busy machine, the thread may begin to wait late, or wake up late.
     seconds = float(re.search(r"^Adaptive mutex block: \d+ events in ([0-9.]+) seconds", output.text, re.M)[1])
     if not 100e6 <= int(table[0][4]) <= seconds * 1e9:
         raise AssertionError(f"{table[0][4]} ns in {seconds} s")
 
-# While lockstat runs, the kernel may also create threads, which take the lock as well. So the number of new tasks in
-# /proc/stat is the upper limit.
+# The kernel may also create threads, which take the lock. So the number of new tasks is the upper limit.
 @script("""
 grep processes /proc/stat
 lockstat -H -k -l tasklist_lock ./counted forks 20
@@ -43,7 +42,7 @@ def a_lock_can_be_selected_by_its_name(output):
 
 @script("lockstat -kHh -P sleep 1")
 def a_run_queue_lock_that_another_thread_releases_is_not_held_for_long(output):
-    # The host may stop the virtual machine during a few holds, so this tests the number of long holds, not the average.
+    # The host may stop the virtual machine during a few holds, so an average would be too long.
     holds = re.split(r"^-{20,}$", output.text, flags=re.M)
     holds = [part for part in holds if re.search(r"^ *\d+ +\d+% .* finish_task_switch", part, re.M)]
     counts = {True: 0, False: 0} # numbers of long (True) and short (False) holds
@@ -52,9 +51,7 @@ def a_run_queue_lock_that_another_thread_releases_is_not_held_for_long(output):
     if counts[False] < 10 or counts[True] > counts[False] / 4:
         raise AssertionError(f"{counts[True]} long holds, {counts[False]} short holds")
 
-# lockstat prints a stack next to the rows of a distribution. The first frame, the caller, is next to the row of the
-# shortest waits. This row has no bar if there are too few such waits. In `counted held`, a thread always waits for the
-# mutex, so at least one row has a bar.
+# The caller is printed next to the first row, which may have no bar. In `counted held`, a thread always waits.
 @script("""
 echo './counted waits 2000; ./counted held 200' >w.sh
 lockstat -s 4 -e 0-1 sh w.sh; lockstat -R -b -D 1 -e 0-1 -o out sh w.sh; cat out""")

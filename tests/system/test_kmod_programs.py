@@ -43,8 +43,7 @@ def script_of(step):
 
 PROGRAMS = programs()
 
-# Each program takes almost a second. A run without --long selects one program in ten, and each kernel runs only every
-# second one of these. In a run with --long, each kernel runs all programs.
+# Each program takes almost a second. A run without --long selects one program in ten.
 ONE_OF = 10
 
 @script(script_of(ONE_OF), long=script_of(1), seconds=2400)

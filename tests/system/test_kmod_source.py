@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the installed source of the kernel module, which DKMS builds, and the message that dtrace prints when the
-module is not loaded."""
+"""Tests the source of the kernel module that DKMS builds, and the message of dtrace when the module is not loaded."""
 import shutil
 
 from machines import *
@@ -13,7 +12,6 @@ def the_installed_source_is_complete_and_builds(t):
     need("make", "pahole")
     for kernel in kernels_of_this_run(t):
         fetched(t, kernel)
-        # Build a copy of the source with the command in dkms.conf, as DKMS does.
         copy = t.scratch / f"dkms-{kernel}"
         version = source(t).name.removeprefix("dtrace-")
         shutil.copytree(source(t), copy / "dtrace" / version / "build")

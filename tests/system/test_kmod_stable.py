@@ -188,7 +188,7 @@ def check_connection(output, address, protocols):
     elif len(window) != 1 or not 100000 <= sums["receive"] <= sums["send"]:
         raise AssertionError(f"{sums}, {after - before} retransmitted")
     equal([row[:2] for row in rows(output) if "TCP" in row], [protocols])
-    # In IPv4 packets with TCP segments, "don't fragment" is the only flag that is set.
+    # Packets with TCP segments have only the flag "don't fragment".
     equal([row[1:3] for row in rows(output) if row[0] == "flags"], [("4", "0")] if protocols[0] == "TCP" else [])
 
 @script(CONNECTION.replace("ADDRESS", "127.0.0.1"))

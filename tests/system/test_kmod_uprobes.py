@@ -10,12 +10,11 @@ def table(text):
             if len(fields) == 2 and fields[1].isdigit()}
 
 def is_said(output, *lines):
-    """Checks that the output consists of these lines. Blanks may differ."""
+    """Checks the lines of the output. Blanks may differ."""
     equal([line.split() for line in output.lines()], [line.split() for line in lines])
 
 def tracing(text, seconds=60):
-    """Like script(). In the script, `ours` runs a dtrace that uses uprobes. begin_tracing and stop_tracing start and
-    end such a dtrace in the background."""
+    """Like script(), with `ours`, a dtrace with uprobes, and begin_tracing and stop_tracing, which use it."""
     return script("""
 ours() { dtrace -q -x mechanism=uprobe "$@"; }
 begin_tracing() {
@@ -79,7 +78,7 @@ def a_stack_has_the_caller_at_entry_and_at_return(output):
             raise AssertionError(f"no {frames}")
 
 def both_ways(clause, command):
-    """Like script(), but the script runs the clause in the kernel, and then in the runtime inside the process."""
+    """Runs the clause in the kernel, and then in the runtime inside the process."""
     return tracing(f"ours -n '{clause}' -c '{command}'; echo == injected; dtrace -qn '{clause}' -c '{command}'")
 
 def has_the_stacks_of_the_runtime(output, at_least):
@@ -95,9 +94,7 @@ def stacks_without_frame_pointers_are_walked_by_tables(output):
 
 @both_ways("pid$target:a.out:handled:entry { @[ustack(4)] = count(); }", "./alarms 300000")
 def a_stack_in_a_handler_continues_with_the_interrupted_function(output):
-    # An alarm may interrupt the dynamic linker, which has no symbols, while it binds nanosleep() at
-    # the first call. If alarms arrive faster than a slow machine can handle them, all of them
-    # interrupt the same instruction.
+    # An alarm may interrupt the dynamic linker, which has no symbols.
     ours, _, _ = output.text.partition("== injected\n")
     stacks = re.findall(r"alarms`handled\s+alarms`on_alarm\+0x[0-9a-f]+\s+libc.so.6`\S+\s+"
                         r"(?:alarms`(?:work|main)|libc.so.6`(?:\w*nanosleep|setitimer)|ld-linux-x86-64.so.2`)\S*\s+(\d+)\n", ours)
@@ -158,7 +155,7 @@ def one_program_can_have_probes_of_processes_and_of_the_kernel(output):
     equal({name: n for name, n in table(output.text).items() if name != "sum"}, {"work": 1000, "write": 1})
 
 def arguments_of(program):
-    """Like script(), but the script prints the output of the program, and then the output of dtrace."""
+    """Like script(). Prints the output of the program, and then the output of dtrace."""
     return tracing(f"cat >kinds.d <<'EOF'\n{KINDS}\nEOF\n"
                    f"rm -f out; ours -o out -s kinds.d -c './{program} 40' 2>/dev/null\necho == traced\ncat out")
 

@@ -74,8 +74,8 @@ def a_probe_without_a_target_says_how_to_name_one(t):
     fails_with(t.run("-n", "pid$target:::entry"), "-p", "-c")
 
 def nobody(t):
-    """Returns the command prefix that runs a command as the user nobody, and a directory with programs for that user.
-    If the test does not run as root, the prefix is empty."""
+    """Returns a command prefix for running as the user nobody, and a directory with programs. The prefix is empty if
+    the test does not run as root."""
     place = t.scratch / "nobody"
     place.mkdir(exist_ok=True)
     for path in (t.dtrace, t.victim("spin"), t.victim("waiter")):

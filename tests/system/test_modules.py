@@ -1,5 +1,4 @@
-"""Tests real programs with probes at every entry and every return in every module. Their output and exit status must be
-the same as without tracing."""
+"""Tests that real programs have the same output and exit status with probes at every entry and return."""
 import os, re, signal, subprocess, time
 from xml.etree import ElementTree
 
@@ -67,8 +66,7 @@ def test_of(title, *command, **more):
     return test
 
 def without_digits(said):
-    """Removes numbers, and replaces each run of spaces with a single space, because the run's length depends on the
-    numbers."""
+    """Removes numbers. Also shortens runs of spaces, because the length of a run depends on the numbers."""
     return re.sub(rb" +", b" ", re.sub(rb"[\d.]+", b"", said))
 
 def in_order(said):
@@ -126,7 +124,7 @@ def java_works_the_same_with_every_module_probed(t):
     subprocess.run(["java", "-m", "jdk.compiler/com.sun.tools.javac.Main", "Work.java"], cwd=t.scratch, check=True, capture_output=True)
     same_as_untraced(t, "java", "Work")
 
-# Each program works in rounds until its input ends, then prints its results, which are the same in every run.
+# Each program works in rounds until its input ends. It then prints results, which are the same in every run.
 UNTIL_TOLD = {
     "Rounds.java": """
 import java.util.*;
@@ -210,8 +208,8 @@ func main() {
 }
 
 def rounds(t, command, tracers=0):
-    """Runs a program that works in rounds. Meanwhile, tracers attach and detach one after the other. Returns the output
-    of the program."""
+    """Runs a program that works in rounds, and returns its output. Meanwhile, tracers attach and detach one after the
+    other."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, cwd=t.scratch)
     try:

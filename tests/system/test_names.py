@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""Tests control characters in names and strings from targets: dtrace escapes them on a terminal.
-
-The suite builds the target. A symbol and the name of the program contain an escape sequence that would change the title
-of the terminal window. The program's strings contain more escape sequences."""
+"""Tests that dtrace escapes control characters from targets on a terminal. The names and strings of the target contain
+escape sequences."""
 import os, pty, subprocess
 
 from harness import *

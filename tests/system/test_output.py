@@ -65,7 +65,7 @@ def hello_world_is_two_lines(t):
 def the_example_program_compiles_to_the_known_instructions(t):
     done = t.run("-eSn", 'BEGIN /execname == "csh"/ { trace(arg0); }')
     equal(done.returncode, 0, done.stderr)
-    # The first eight words are the instructions of the predicate. The last two are those of the action.
+    # Eight words of the predicate, and two words of the action.
     equal(re.findall(r"^([0-9a-f]{2}): ([0-9a-f]{8})\b", done.stderr, re.M),
           [("00", "29011801"), ("01", "26000102"), ("02", "27010200"), ("03", "12000006"),
            ("04", "0e000001"), ("05", "11000007"), ("06", "25000001"), ("07", "23000001"),
@@ -132,7 +132,7 @@ def the_exit_status_depends_on_the_result(t):
     equal(t.run("-qn", "BEGIN { exit(1); } END { exit(5); }").returncode, 5, "exit() in END")
     equal(t.run("-en", "BEGIN { exit(9); }").returncode, 0, "-e")
     equal(t.run("-en", "BEGIN { trace(; }").returncode, 1, "-e on a program with an error")
-    # dtrace reports the command's exit status, but itself exits with 0.
+    # dtrace reports the command's exit status, but exits with 0.
     done = t.run("-n", "pid$target:a.out:main:entry", "-c", t.victim("stages"))
     equal(done.returncode, 0, done.stderr)
     contains(done.stderr, "exited with status 5")

@@ -42,7 +42,7 @@ def a_process_that_was_not_traced_has_no_patches(t):
               f"pid {target.pid}: no patches\npid {target.pid}: no runtime is mapped\n")
 
 def form_of(patch):
-    """Returns the description that -lv prints for a patch. `patch` is the description that --patches prints."""
+    """Returns the description of a patch in -lv. `patch` is its description in --patches."""
     return ("a jump, and a second jump that replaces the instructions after it" if patch.startswith("two ")
             else "a jump, and several more that replace the instructions after it" if "overlapping jumps" in patch
             else "a jump whose last bytes belong to the instructions after it" if "and from there to" in patch
@@ -56,13 +56,13 @@ SHORT_BODIES = (
     "for (; p; p = p->next) if (p->v == a) return 1; return 0;")
 
 def short_functions(n):
-    """Returns C source with short functions of several kinds, and a main() that calls each of them once."""
+    """Returns C source with short functions of several kinds, and a main() that calls each of them."""
     state, lines = 1, []
     for i in range(n):
         state = (state * 1103515245 + 12345) % 2**31
         body = SHORT_BODIES[(state >> 16) % len(SHORT_BODIES)]
         lines.append(f"int f{i}(struct n* p, int a) {{ {body % (i % 97) if '%' in body else body} }}")
-    # main() calls through pointers, so that no compiler removes a call.
+    # Calls through pointers, so that no compiler removes them.
     table = "int (*volatile all[])(struct n*, int) = {" + ", ".join(f"f{i}" for i in range(n)) + "};"
     calls = f"for (int i = 0; i < {n}; i++) sum = sum * 31 + all[i](&r, i % 11);"
     return ("#include <stdio.h>\nstruct n { struct n* next; int v; char c; };\nint g;\n"
@@ -71,7 +71,7 @@ def short_functions(n):
             '\nprintf("%u\\n", sum); return 0; }\n')
 
 def nearly_all_sites_in_unaligned_code_get_jumps(t):
-    # With -Os, functions are not aligned, so the jumps of adjacent short functions overlap.
+    # With -Os, functions are not aligned, so the jumps of short functions overlap.
     n = 300
     source = t.scratch / "short.c"
     source.write_text(short_functions(n))
@@ -87,7 +87,7 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
         script = probes + " /probefunc != \"frame_dummy\"/ { @[probename] = count(); }"
         done = t.run("-q", "-o", str(t.scratch / "counts"), "-n", script, "-c", str(program))
         contains(done.stdout, alone.strip())
-        # Each of the first ten refusals is reported on its own line. There are about 680 sites.
+        # Only the first ten refusals have lines of their own. There are about 680 sites.
         more = re.search(r"and (\d+) more places", done.stderr)
         refused = done.stderr.count("cannot probe") + int(more[1] if more else 0)
         if refused > 3:
@@ -115,7 +115,7 @@ int main(void)
 """
 
 def each_run_plants_the_same_sites(t):
-    # The test makes many runs, because the addresses, and so the free memory that a jump can reach, are random.
+    # The test makes many runs, because the addresses are random, and so is the free memory near them.
     program, source = t.scratch / "hooks", t.scratch / "hooks.c"
     source.write_text(ONE_BYTE_FUNCTIONS)
     subprocess.run(["gcc", "-O1", "-fpie", "-pie", "-o", program, source], check=True)
@@ -129,8 +129,7 @@ def each_run_plants_the_same_sites(t):
             equal(re.findall(r" (\d+)$", done.stdout, re.M), ["3"] * n_rows, done.stdout)
 
 def nearly_all_sites_of_real_programs_get_jumps(t):
-    """busybox and musl are optimized for size, like all programs of Alpine Linux. libcrypto contains a lot of
-    assembly code."""
+    """Programs with short functions, and a library with much assembly code."""
     files = ["/usr/bin/busybox", "/lib/ld-musl-x86_64.so.1", "/usr/lib/x86_64-linux-gnu/libc.so.6",
              "/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "/usr/bin/redis-server", "/usr/bin/python3"]
     done = subprocess.run([t.build / "bench/census", *filter(os.path.exists, files)], capture_output=True, text=True,
@@ -160,8 +159,8 @@ def functions_that_begin_or_end_beside_data_get_jumps(t):
         raise Skip("neither openssl nor node has these functions")
 
 def a_listing_predicts_how_sites_are_planted(t):
-    # A pattern is compared with offsets only if all its letters are hexadecimal digits. The letter r is not one, so
-    # this pattern matches only `entry` and `return`.
+    # A pattern matches offsets only if all its letters are hexadecimal digits. So this pattern matches `entry` and
+    # `return`.
     probes = "pid$target:libc.so.6::[er]*"
     with Sleeper() as target:
         listed = t.run("-lvn", probes, "-p", str(target.pid))

@@ -27,8 +27,7 @@ def sampling_many_sleeping_threads_does_not_slow_down_a_working_one(t):
              Tracer(t, "profile-997 { @samples = count(); } END { printa(\"samples %@d\\n\", @samples); }",
                     traced.pid) as tracer:
             before = [each.times() for each in (traced, twin)]
-            # Wait until both victims have used 0.3 s of CPU time, so that the load of the machine does not affect the
-            # result.
+            # With a fixed time, the load of the machine would affect the result.
             wait_until(lambda: traced.times()[0] - before[0][0] > 0.3 and twin.times()[0] - before[1][0] > 0.3,
                        60, f"a working thread next to {n}")
             used = [each.times()[0] - start[0] for each, start in zip((traced, twin), before)]
@@ -52,13 +51,12 @@ def sampling_does_not_read_a_file_of_each_thread_at_each_tick(t):
             strace.send_signal(signal.SIGINT)
             strace.wait(20)
         tracer.finish()
-    # There are about 300 ticks in this time. If the agent read a file of each thread at each tick, there would be
-    # 150,000 calls.
+    # There are about 300 ticks. If each tick read a file of each thread, there would be 150,000 calls.
     calls = log.read_text().splitlines()
     equal(0 < len(calls) < 5000, True, f"{len(calls)} calls: {calls[-5:]}")
 
 def no_thread_is_sampled_while_stopped_threads_wait(t):
-    """Before each group of up to eight samples, the agent asks the kernel for stopped threads."""
+    """The agent asks the kernel for stopped threads before each group of at most eight samples."""
     need("strace")
     log = t.scratch / "waits"
     with Sleepers(t, 50) as traced, \
@@ -103,7 +101,7 @@ int main(void)
 """
 
 def samples_that_are_left_out_are_reported(t):
-    """With forty running threads and a high rate, the time that sampling may take is too short for all samples."""
+    """With forty running threads, the time allowed for sampling is too short for all samples."""
     need("gcc")
     source, program = t.scratch / "spinners.c", t.scratch / "spinners"
     source.write_text(SPINNERS)
@@ -118,8 +116,7 @@ def samples_that_are_left_out_are_reported(t):
     equal(0 < taken <= due - left_out < due // 2, True, f"{taken} samples taken, {left_out} of {due} left out")
 
 def stacks_of_a_program_that_a_script_executes_have_names(t):
-    # The libraries of the program are mapped after the exec. The session has no probes in them, so dtrace has not read
-    # their symbols before it prints the stacks.
+    # The libraries are mapped after the exec and have no probes. dtrace reads their symbols when it prints the stacks.
     need("xz")
     script = t.scratch / "wrapper"
     script.write_text("#!/bin/sh\nexec xz -9 -c /usr/bin/python3\n")

@@ -27,13 +27,12 @@ def stripped_programs_are_probed_by_their_unwind_tables(t):
             raise AssertionError(done.stdout)
 
 def parts_of_split_functions_in_stripped_programs_are_not_functions(t):
-    """A part that the compiler split off has no entry probe, and a jump to it is not a return."""
+    """A split-off part of a function has no entry probe. A jump to such a part is not a return."""
     for kind in ("entry", "return"):
         done = good(t.run("-qn", f"pid$target:a.out::{kind} {{ @[probefunc] = count(); }}",
                           "-c", t.victim("stripped_parts") + " 100"))
         contains(done.stdout, "calls 100 unlikely 50")
-        # with_a_frame(), without_a_frame() and returns_there() are called 100 times each. Their split-off parts
-        # call report() 150 times in total.
+        # Three functions are called 100 times each. Their split-off parts call report() 150 times in total.
         counts = sorted(table(done.stdout).values())
         equal(counts[-4:], [100, 100, 100, 150], f"{kind}: {done.stdout}")
         equal([n for n in counts[:-4] if n > 1], [], f"{kind}: {done.stdout}")
@@ -44,13 +43,12 @@ def the_message_for_a_stripped_program_names_a_way_that_works(t):
     equal(done.returncode, 1, done.stderr)
     contains(done.stderr, "no function 'work' in stripped_spin")
     contains(done.stderr, "stripped_spin is stripped: ")
-    # The message recommends the names fde.ADDRESS. Probes with these names must work.
+    # The recommended names fde.ADDRESS must work.
     listed = t.run("-ln", "pid$target:a.out:fde.*:entry", "-c", t.victim("stripped_spin") + " 1 1")
     names = re.findall(r" (fde\.[0-9a-f]+) entry$", listed.stdout, re.M)
     program = ",".join(f"pid$target:a.out:{name}:entry" for name in names)
     done = good(t.run("-qn", program + " { @[probefunc] = count(); }",
                       "-c", t.victim("stripped_spin") + " 100 2"))
-    # work() and outer() are called 200 times each.
     equal(sorted(table(done.stdout).values())[-2:], [200, 200], "calls")
 
 def libraries_of_a_stripped_program_are_probed(t):
@@ -76,7 +74,7 @@ def a_32_bit_target_is_refused_by_name(t):
     except OSError as error:
         raise Skip(f"this kernel runs no 32-bit programs: {error.strerror}")
     with held(target):
-        # A kernel that does not support 32-bit programs kills the process during the exec.
+        # A kernel without support for 32-bit programs kills the process during the exec.
         wait_until(lambda: target.poll() is not None or os.readlink(f"/proc/{target.pid}/exe") == str(program),
                    what="the program")
         if target.poll() is not None:
@@ -92,8 +90,8 @@ def a_32_bit_target_is_refused_by_name(t):
     contains(done.stderr, "32-bit")
 
 def a_target_with_a_shadow_stack_is_refused_with_the_reason(t):
-    """Few processors have shadow stacks. So the test writes a status file that reports a shadow stack, and mounts it
-    over the target's status file."""
+    """Few processors have shadow stacks. So the test mounts a file that reports a shadow stack over the target's status
+    file."""
     if os.geteuid() != 0:
         raise Skip("only root can mount a file over the target's status")
     need("unshare", "mount")

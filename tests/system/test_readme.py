@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the examples in README.md and the manual page: they compile, and their output with -S, -v and -lv matches
-the files in readme/. After you change an example, run this suite with ACCEPT=1 in the environment to write the new
-output to these files. Read their diff line by line before you commit it."""
+"""Tests that the examples in README.md and the manual page compile, and that their output matches the files in readme/.
+ACCEPT=1 in the environment writes the new output to these files."""
 import os, pathlib, re, shlex
 
 from harness import *
@@ -25,7 +24,7 @@ def of_readme():
     before, _, rest = (TREE / "README.md").read_text().partition("## The kernel, too\n")
     # test_kmod tests the examples in the omitted section.
     lines = (before + rest.partition("\n## ")[2]).splitlines()
-    # Commands are in lines that are indented by four spaces. Other lines are blanked, even within quotes.
+    # Commands are indented by four spaces. Other lines are blanked, even within quotes.
     found = list(commands(line if line.startswith("    ") else "" for line in lines))
     equal(len(found) >= 6, True, f"{len(found)} examples in README.md")
     return found
@@ -57,8 +56,7 @@ def steady(text):
     return re.sub(r"(\t\t\+0x)[1-9a-f][0-9a-f]*(: .*\n)(?:\t\t\+0x[0-9a-f]+\2)*", r"\1N\2", text)
 
 def shows(t, flags, stream, name):
-    """Compares the output of all examples, run with these flags, with a file. The examples must write
-    only to this stream."""
+    """Compares the output of all examples with a file. The examples must write only to this stream."""
     shown = ""
     for example in of_readme():
         done = run(t, flags, example)

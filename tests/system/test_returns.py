@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Tests entries and returns: a function that is entered once returns once, even if it contains computed gotos,
-switches, calls through function pointers, or a loop that goes back to its first instruction."""
+"""Tests that a function that is entered once returns once, in spite of indirect jumps and loops to its start."""
 import itertools, os, pathlib, re, shutil, subprocess, sys
 
 from harness import *
 
 VICTIMS = HERE.parent / "victims"
 
-# leaving.c is compiled by gcc and clang, with each of these optimization levels and each of these sets of options.
+# Each compiler compiles leaving.c with each of these optimization levels and sets of options.
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 KINDS = {
     "pie": {"small": ["-fPIE"], "large": ["-fPIC", "-mcmodel=large"], "cet": ["-fPIE", "-fcf-protection=full"],
@@ -23,7 +22,7 @@ def leaving(t, kind):
     names, objects, compilers = [], [], []
     ways = itertools.product(enumerate(("gcc", "clang")), enumerate(LEVELS), enumerate(KINDS[kind].items()))
     for (i, compiler), (j, level), (k, (model, flags)) in ways:
-        # In a short run, each compiler uses only every other combination of a level and a set of options.
+        # A short run uses every other combination of a level and a set of options.
         if shutil.which(compiler) and (t.long or (i + j + k) % 2 == 0):
             names.append(f"{compiler}{level}{model}".replace("-", "_"))
             objects.append(folder / f"{names[-1]}.o")
@@ -79,7 +78,7 @@ def a_jump_within_a_function_is_not_a_return_with_breakpoints(t):
         equal({name: row for name, row in rows.items() if row[0] != row[1]}, {})
         equal(n_refused, 0)
 
-# The tests below trace functions that contain a loop back to their first instruction.
+# The tests below trace functions with a loop back to their first instruction.
 
 EACH = 'pid$target:a.out:turns_*:entry { @e[probefunc] = count(); } pid$target:a.out:turns_*:return { @r[probefunc] = count(); } ' \
        'END { printa("%s %@d %@d\\n", @e, @r); }'
@@ -98,12 +97,12 @@ def an_iteration_of_a_loop_that_begins_a_function_is_not_an_entry(t):
     rows = {name: (int(e), int(r)) for name, e, r in re.findall(r"^(\w+) (\d+) (\d+)$", done.stdout, re.M)}
     equal(rows, {"turns_few_bytes": (10, 10), "turns_longer": (10, 10), "turns_by_jump": (10, 10),
                  "turns_with_a_call": (70, 10), "turns_by_calls": (70, 70)}, done.stderr)
-    # If additional firings cannot be prevented, they are reported.
+    # Additional firings that cannot be prevented are reported.
     contains(done.stderr, "these entry probes also fire when a loop goes back to the function's first instruction: "
                           "turns_with_a_call\n")
 
 def a_note_on_a_function_is_printed_once_for_all_programs_of_a_shell(t):
-    """The note is about the function, so dtrace must not repeat it for each process that the shell starts."""
+    """The note is about the function, not about a process."""
     program = loop_heads(t)
     done = good(t.run("-qZ", "-x", "follow=exec", "-n", 'pid$target:loop_heads:turns_with_a_call:entry { @ = count(); } '
                       'END { printa("entries %@d\\n", @); }',
@@ -158,8 +157,7 @@ def a_listing_names_entries_that_fire_at_each_iteration(t):
     done = good(t.run("-lvn", "pid$target:a.out:turns_*:entry", "-c", f"{loop_heads(t)} 2 3"))
     equal(done.stdout.count("also fires when a loop goes back to the first instruction"), 1, done.stdout)
 
-# Each interpreter has a main loop with computed gotos or a switch. A program in its language calls functions, methods,
-# closures and callbacks, and throws no exceptions.
+# The main loop of each interpreter has computed gotos or a switch.
 INTERPRETERS = {
     # name: the script's extension, the functions whose entries and returns are compared, options
     "python3": ("py", ["*EvalFrame*"], ["-IS"]),
@@ -172,8 +170,7 @@ INTERPRETERS = {
 BUILT = ("lua", "qjs", "ruby")  # Debian has no binaries of these with symbols
 
 def interpreter(t, name):
-    """Returns the path of an interpreter. Skips the test if the interpreter is not installed. Some interpreters must be
-    built. If such an interpreter has not been built yet and --long is not set, skips the test, too."""
+    """Returns the path of an interpreter. Skips the test if it is missing. Some interpreters are built with --long."""
     if name == "python3":
         return os.path.realpath(sys.executable)
     if name not in BUILT:

@@ -48,8 +48,7 @@ def a_tick_can_end_the_run_while_the_target_continues(t):
     equal(target.returncode, 0, "exit status")
 
 def the_command_continues_after_exit(t):
-    """If exit() is called while the -c command runs, dtrace restores the command's text, and the command runs to its
-    end."""
+    """The -c command runs to its end after exit(). dtrace restores the command's text."""
     done = t.run("-qn", "pid$target:a.out:work:entry { exit(4); }",
                  "-c", t.victim("spin") + " 100000 2")
     equal(done.returncode, 4, done.stderr)

@@ -1,5 +1,4 @@
-"""Tests servers under load with probes at every entry and every return in every module. Their replies, and their state
-after the load, must be those of an untraced server."""
+"""Tests that servers under load give the same replies with probes at every entry and return."""
 import re, signal
 
 from harness import *

@@ -104,8 +104,7 @@ def stands(pid):
     return run_ns(pid) == before
 
 def no_stop_and_no_continuation_is_lost_in_a_probe(t):
-    # The target is nearly always in a probe. When SIGCONT is sent, the kernel discards a pending stop signal, and vice
-    # versa. So dtrace must not hold such a signal back and send it later.
+    # SIGCONT discards a pending stop signal, and vice versa. So dtrace must not delay such a signal.
     target = victim(t, "stopping")
     with held(target):
         ready(target)
@@ -182,7 +181,7 @@ def a_zombie_counts_as_an_exited_target(t):
     ready(target)
     dtrace = t.start("-n", "pid$target:a.out:work:entry { @ = count(); }", "-p", str(target.pid))
     wait_until(lambda: "/waiter+" in str(text_differs(target.pid)), what="the start of tracing")
-    target.stdin.close()  # this ends the target, which is reaped only after dtrace has exited
+    target.stdin.close()  # The target exits now, but is reaped only after dtrace has exited.
     try:
         _, errors = dtrace.communicate(timeout=20)
     finally:
@@ -198,7 +197,7 @@ def dtrace_ends_when_its_agent_is_killed(t):
                      'END { printa("%@d calls\\n", @); }' + so_far(), "-p", str(target.pid))
     fired(dtrace.stdout.readline)
     os.kill(tracer_of(target.pid), signal.SIGKILL)
-    # Without an agent, the target might not survive its breakpoints, so its status is not tested.
+    # Without an agent, a breakpoint may kill the target. So its status is not tested.
     with held(target), held(dtrace):
         out, errors = dtrace.communicate(timeout=20)
     equal(dtrace.returncode, 1, errors)

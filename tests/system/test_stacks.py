@@ -5,8 +5,7 @@ import contextlib, os, re, shutil, subprocess
 from harness import *
 
 def stacks(output):
-    """Returns the stacks that `@[ustack()] = count()` printed, with their counts. Addresses without a name are replaced
-    by the word "somewhere", because they differ from run to run."""
+    """Returns the printed stacks with their counts. Addresses without a name become the word "somewhere"."""
     found, frames = {}, []
     for line in output.splitlines():
         if re.fullmatch(r"\s+\d+", line):
@@ -92,8 +91,7 @@ def a_library_at_the_place_of_another_has_its_own_frames(t):
 def stacks_of_new_threads_are_the_same(t):
     same(t, "pid$target:a.out:work:entry", t.victim("spin") + " 200 8", 1000)
 
-# Each call to work() has one of 16,384 stacks. The test aggregates by stack with quantize(). A stack and its
-# distribution take almost 2 KB.
+# Each call to work() has one of 16,384 stacks. A stack and its distribution take almost 2 KB.
 MANY_STACKS = """
 #include <stdio.h>
 static long right(unsigned path, int depth);

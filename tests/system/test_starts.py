@@ -28,9 +28,9 @@ def a_program_in_the_middle_of_execve_is_traced(t):
         try:
             done = t.run("-qn", "pid$target:a.out:Perl_runops_standard:entry, profile-97 { @ = count(); } "
                          'tick-50ms { printf("on\\n"); exit(0); }', "-Z", "-p", str(pid))
-            # On a busy machine, dtrace may attach before the exec. dtrace then reports the exec.
+            # On a busy machine, dtrace may attach before the exec, and reports it.
             reported = re.sub(rf"dtrace: process {pid} executed \S+/perl, which is not traced .*\n", "", done.stderr)
-            # The CPU time for samples is limited, so dtrace may omit samples on a busy machine.
+            # dtrace may skip samples on a busy machine.
             reported = re.sub(r"dtrace: profile: \d+ of \d+ samples were skipped, .*\n", "", reported)
             equal((done.returncode, reported), (0, ""), done.stderr)
             contains(done.stdout, "on\n")
@@ -41,8 +41,7 @@ def a_program_in_the_middle_of_execve_is_traced(t):
             os.waitpid(pid, 0)
 
 def a_program_that_executes_another_one_has_unchanged_text(t):
-    """The exec can happen at any moment while dtrace attaches and plants probes. No site of the old program may be
-    written to the new one."""
+    """No site of the old program may be written to the new one, even if the exec happens during the attach."""
     need("perl")
     for i in range(40):
         with held(subprocess.Popen(["perl", "-e", f"select(undef, undef, undef, {i * 0.0005});"

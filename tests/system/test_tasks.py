@@ -24,7 +24,7 @@ def calls_from_fifty_threads_are_recorded_without_a_drop(t):
     equal(len(rows), 400 * 50, "records")
     threads = {tid for tid, _ in rows}
     equal(len(threads), 50, "threads")
-    # Each thread's records are in order. A record contains the number of calls that the thread had already made.
+    # Each thread's records are in order. A record contains the number of earlier calls of the thread.
     for thread in threads:
         equal([n for tid, n in rows if tid == thread], list(range(400)), f"thread {thread}")
 
@@ -146,8 +146,7 @@ def after_an_exec_the_new_program_has_no_probes(t):
     contains(out, "10 calls\n")
 
 def the_exit_after_an_exec_from_a_thread_is_reported(t):
-    # The last program exits immediately after its exec. Its exit is reported although the agent may not have read its
-    # mappings yet.
+    # The last program exits immediately. Its exit is reported although the agent may not have read its mappings yet.
     for _ in range(100 if t.long else 10):
         done = t.run("-n", "pid$target:a.out:work:entry { @ = count(); }",
                      "-c", t.victim("execer") + " 3", timeout=30)
@@ -156,8 +155,7 @@ def the_exit_after_an_exec_from_a_thread_is_reported(t):
         contains(done.stderr, "exited with status 7")
 
 def exec_from_a_thread_while_the_main_thread_is_at_a_probe_works(t):
-    # A thread executes a program while the main thread stops at a probe. The kernel reports both stops with the id of
-    # the main thread.
+    # The kernel reports the stop of the main thread and the exec with the same thread id.
     for _ in range(500 if t.long else 40):
         done = t.run("-n", "pid$target:a.out:work:entry,pid$target:a.out:work:return "
                      "{ @ = count(); }", "-c", t.victim("execleader") + " 1", timeout=30)

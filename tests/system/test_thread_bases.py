@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
-"""Tests that the runtime identifies threads by their fs_base, or by a gs_base that the agent sets. The tests create
-threads in different ways and execute programs.
+"""Tests that the runtime identifies threads by their fs_base, or by a gs_base that the agent sets.
 
-The runtime needs no upcall for a thread that it already knows. So the tests stop the agent with a signal. A thread that
-makes an upcall would then wait, but a known thread continues."""
+The tests stop the agent. An unknown thread then waits for an upcall, and a known thread continues."""
 import contextlib, os, pathlib, re, select, signal, subprocess, time
 
 from harness import *
@@ -33,8 +31,8 @@ def counts_of(output):
     return {(word, int(tid)): int(n) for word, tid, n in re.findall(r"(work|other) (\d+) (\d+)", output)}
 
 def known_threads_need_no_agent(t, how, *command, alone=True, flags=(), calls=CALLS):
-    """Makes a thread perform three rounds of calls. If `alone` is set, the agent is stopped during the last round. Each
-    call must be counted. Returns the lines that the program printed after the rounds."""
+    """Makes a thread perform three rounds of calls, all of which must be counted. If `alone` is set, the agent is
+    stopped during the last round. Returns the program's lines."""
     lines = []
     out = t.scratch / f"bases.{time.monotonic_ns()}"
     with held(t.start("-Zqn", calls, *flags, "-o", str(out), "-c", " ".join(command), stdin=subprocess.PIPE)) as dtrace:
@@ -77,7 +75,7 @@ def a_thread_that_changes_its_fs_base_is_counted_under_its_own_id(t):
     equal([gs_bases(line) for line in lines], [[0, 0]] * 3)
 
 def a_thread_that_uses_gs_keeps_its_gs_base(t):
-    """The agent cannot identify such a thread by its gs_base, so each of its firings is an upcall."""
+    """The agent cannot identify such a thread by its gs_base. So each of its firings is an upcall."""
     lines = known_threads_need_no_agent(t, "gs", t.victim("bases"), "gs", alone=False)
     equal([gs_bases(line) for line in lines], [[0, 0]] * 3)
 

@@ -1,17 +1,12 @@
 #!/usr/bin/env python3
-"""Tests sessions whose targets belong to several trust domains: to different users, or to sandboxes.
-
-Each domain has its own agent and its own arena. No target reads memory to which targets of another
-domain can write, and the results are the same as with a single domain.
-"""
+"""Tests sessions whose targets belong to several trust domains, each with an agent and an arena of its own."""
 import signal, subprocess
 
 from harness import *
 from traced import Traced, numbers, ready, released, table
 
-# A target that reads lines. For "beat N", it reaches the probe trusttest:::beat N times. For "spoil", it repeatedly
-# overwrites the memory that it shares with dtrace (the mapping of dtrace-data) until the next line arrives. It replies
-# to each line with a line. With the argument "sandbox", it first gives up privileges and installs a seccomp filter.
+# A target that replies to each line. For "beat N", it reaches the probe N times. For "spoil", it overwrites the memory
+# that it shares with dtrace until the next line. With the argument "sandbox", it installs a seccomp filter.
 SOURCE = r"""
 #define _GNU_SOURCE
 #include <dtrace/sdt.h>
@@ -109,7 +104,7 @@ def order(process, line):
     process.stdin.flush()
     return ready(process).strip()
 
-# Counts the beats other than the first of each order, and prints a line for the first.
+# Counts the beats of each order except the first, and prints a line for the first.
 BEATS = """trusttest*:::beat /arg0 == 0/ { printf("heard %d\\n", pid); }
            trusttest*:::beat /arg0 > 0/ { @[uid] = count(); }"""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the headers for static probes, with every compiler: <dtrace/sdt.h>, <sys/sdt.h> with SystemTap's macros, and
-the C++ types in <dtrace/usdt.hpp>. Tracers must get the right arguments."""
+"""Tests <dtrace/sdt.h>, <sys/sdt.h> and <dtrace/usdt.hpp> with every compiler."""
 import concurrent.futures, itertools, os, pathlib, re, shutil, struct, subprocess, time
 
 from harness import *
@@ -104,7 +103,7 @@ def section_of(file, name):
     return out.stdout
 
 def notes_of(file):
-    """Returns, for each note, its three addresses, its strings, and all of its bytes except the addresses."""
+    """Returns the three addresses of each note, its strings, and all of its other bytes."""
     data, at, notes = section_of(file, ".note.stapsdt"), 0, []
     while at < len(data):
         n_name, n_description, kind = struct.unpack_from("<III", data, at)
@@ -228,7 +227,7 @@ def headers_compile_with_every_standard(t):
 def probes_and_tests_for_tracing_work_at_every_place_of_c(t):
     for compiler in ("gcc", "clang"):
         for level in ("-O0", "-O2"):
-            # Start tracing before the constructors run, because some of the probes are in constructors.
+            # Some of the probes are in constructors.
             done = prints_its_own_lines(t, compiled(t, compiler, level, source="places.c"), PLACES,
                                         flags=["-x", "evaltime=preinit"])
             equal(len(done.stdout.strip().splitlines()), 20, done.stdout)
@@ -368,9 +367,8 @@ def programs_with_systemtaps_own_header_are_traced(t):
                              old(compiler), "4")
 
 def constants_of_systemtaps_header_in_intels_syntax_are_no_addresses(t):
-    """The argument of probe `one` is a number without a $, which would be an address in AT&T syntax. Only the register
-    in the note of probe `two` shows that the file has Intel syntax. 4194304 is the address of the program's ELF
-    header, so a load from it would succeed."""
+    """The argument of probe `one` would be an address in AT&T syntax. Only the note of probe `two` shows that the file
+    has Intel syntax."""
     systemtap_is_here()
     source = t.scratch / "bare.c"
     source.write_text("#include <sys/sdt.h>\nint main(int argc, char **argv) { DTRACE_PROBE1(bare, one, 4194304); "
@@ -388,7 +386,7 @@ def notes_equal_those_of_systemtap_byte_for_byte(t):
         equal([texts[:2] for _, texts, _ in ours], [texts[:2] for _, texts, _ in theirs])
         n_same = 0
         for one, other in zip(ours, theirs):
-            # The two headers may pass an argument in different locations, but with the same size and signedness.
+            # The two headers may pass an argument in different locations.
             equal(re.findall(r"\S+(?=@)", one[1][2]), re.findall(r"\S+(?=@)", other[1][2]), one[1][1])
             equal([at != 0 for at in one[0]], [at != 0 for at in other[0]], one[1][1])
             if one[1][2] == other[1][2]:
@@ -525,8 +523,7 @@ endforeach()
 # Other tracers
 
 NOP_5, NOP_10 = bytes.fromhex("0f1f440000"), bytes.fromhex("662e0f1f840000000000")
-# For each tool, the distance in bytes from a note's address to the instruction on which the tool sets its uprobe. The
-# distance does not depend on the kernel.
+# The distance in bytes from a note's address to the instruction on which a tool sets its uprobe.
 READERS = {
     "gdb, perf, bcc, SystemTap, libbpf before 1.7": lambda text: 0,
     "libbpf 1.7, which prefers a nop of 5 bytes": lambda text: 1 if text[1:6] == NOP_5 else 0,

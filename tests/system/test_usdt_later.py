@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests static probes that appear after dtrace has started: in loaded libraries, children, executed programs and new
-processes. The counts must match those that the program prints."""
+"""Tests static probes that appear after dtrace has started. They are in loaded libraries, children, executed programs
+and new processes."""
 import os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *
@@ -23,8 +23,8 @@ def plugin(t, name="plug"):
     return str(out)
 
 def loads(t, *steps, flags=(), program=TICKS):
-    """Traces `loads.py STEPS`. Returns the rows that the D program prints, and how many times loads.py found its probe
-    enabled."""
+    """Traces `loads.py STEPS`. Returns the rows of the D program, and how many times loads.py found its probe enabled.
+    """
     done = good(t.run("-Zq", *flags, "-n", program, "-c", " ".join([PYTHON, LOADS, *steps])))
     told = sum(int(n) for n in re.findall(r"traced (\d+)", done.stdout))
     return table(done.stdout), told
@@ -119,8 +119,7 @@ def is_traced(t, pid):
     return tracer_of(pid) != 0 and any("plug.so" in line for line in text_differs(pid))
 
 def begin_and_fire(t, n):
-    """Starts three processes, one after the other. Once dtrace traces a process, the process fires its probe n times,
-    and a child of the process fires the probe 5 times."""
+    """Starts three processes. When a process is traced, it fires its probe n times, and its child fires it 5 times."""
     for _ in range(3):
         with held(waiting(t, f"{plugin(t)}*{n}", "(", f"{plugin(t)}*5", ")")) as process:
             wait_until(lambda: is_traced(t, process.pid), what="the start of tracing of the process")
@@ -166,7 +165,7 @@ def existing_processes_are_traced_immediately(t):
         equal(watching.finish(), {"all": 10})
 
 def a_program_that_a_traced_process_executes_is_traced(t):
-    """Tests an exec of the traced process itself, and an exec of a child that the traced process forks."""
+    """Tests an exec of the traced process, and an exec of its child."""
     for steps in (("exec",), ("(", "exec")):
         watching = Watching(t, ALL)
         lib = plugin(t)
@@ -202,7 +201,7 @@ def with_a_target_no_other_process_is_traced(t):
         watching = Watching(t, ALL, flags=("-p", str(process.pid)))
         equal((tracer_of(process.pid) != 0, tracer_of(other.pid)), (True, 0))
         with held(waiting(t, f"{plugin(t)}*10")) as third:
-            time.sleep(0.5)  # enough time for dtrace to attach to the third process, which it must not do
+            time.sleep(0.5)  # enough time for dtrace to attach by mistake
             equal(tracer_of(third.pid), 0)
         process.communicate("x\n", timeout=20)
         watching.process.communicate(timeout=20)
@@ -214,7 +213,7 @@ def processes_that_end_immediately_cause_no_errors(t):
         done = subprocess.run([PYTHON, "-S", "-c", "pass"], capture_output=True, text=True)
         equal((done.returncode, done.stderr), (0, ""))
     watching.finish()
-    # Another test may be running a python that another tracer has attached to. dtrace then reports this.
+    # Another tracer may trace a python of another test, which dtrace reports.
     equal([line for line in watching.errors.splitlines() if "is being traced by" not in line], [])
 
 def rss_kb(pid):

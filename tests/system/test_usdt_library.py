@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests probes that programs create at run time, with libdtrace-usdt and with Python's dtrace_usdt. The arguments and
-counts of the probes must match the program's own output, and a tracer must leave nothing in the program."""
+"""Tests probes that programs create at run time, with libdtrace-usdt or Python's dtrace_usdt. A tracer must leave
+nothing in the program."""
 import itertools, os, pathlib, re, shutil, signal, subprocess, sys, time
 
 from harness import *
@@ -243,7 +243,7 @@ def providers_of_one_name_differ_by_their_modules(t):
         equal(table(traced.finish(signal.SIGINT)), {"left 0": 40, "left 1": 40, "right 2": 40})
 
 def an_ordinary_user_can_trace_probes_created_at_run_time(t):
-    """Tracing also works if the program has closed all descriptors, or could not create a memfd."""
+    """Tracing also works if the program has no open descriptors, or no memfd."""
     user = as_nobody() if os.geteuid() == 0 else []
     program = compiled(t, "gcc", "-O2")
     for arguments, first in (([], "count 1"), ([], "close"), (["denied"], "count 1"), (["denied"], "close")):

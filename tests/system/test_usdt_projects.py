@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
-"""Tests that projects with their own static probes can be built with our dtrace. Executes the steps of the builds of
-PostgreSQL and Python that call dtrace."""
+"""Executes the commands of the builds of PostgreSQL and Python with our dtrace."""
 import os, pathlib, re, subprocess
 
 from harness import *
 from traced import *
 from usdt_builds import *
 
-# A provider with each kind of probe definition in PostgreSQL's src/backend/utils/probes.d. The test below executes the
-# same commands as PostgreSQL's build.
+# A provider with each kind of probe definition in PostgreSQL's src/backend/utils/probes.d.
 SERVER = """
 #define LocalTransactionId unsigned int
 #define LWLockMode int
@@ -92,8 +90,8 @@ def the_steps_of_postgresqls_build_succeed(t):
     equal(done.stdout.split(), ["buffer", "0", str(folder / "backend"), "0", str(1 << 33), "-1"])
 
 def every_probe_of_postgresql_compiles(t):
-    """Compiles all probes of PostgreSQL 15, from our own definition of them. To use the file from PostgreSQL's build
-    instead, set DTRACE_PROBES_D=.../src/backend/utils/probes.d in the environment."""
+    """Compiles all probes of PostgreSQL 15, from our own definition of them. DTRACE_PROBES_D in the environment can
+    name PostgreSQL's src/backend/utils/probes.d instead."""
     script = os.environ.get("DTRACE_PROBES_D", ROOT / "libdtrace/providers/known/postgresql.d")
     text = pathlib.Path(script).read_text()
     folder = made(t, script=script, name="probes.h")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests unusual static probes: sites that several probes share, operands and object files that our <dtrace/sdt.h> never
-produces, many probes, and the semaphores of unloaded libraries and killed tracers."""
+"""Tests unusual static probes: shared sites, unusual operands, damaged notes, and semaphores after an unload or a kill.
+"""
 import os, pathlib, random, re, signal, struct, subprocess, time
 
 from harness import *
@@ -50,7 +50,7 @@ def a_file_with_another_text_address_than_its_notes_has_its_probes(t):
     equal(rows(done.stdout)["static"], 20, done.stderr)
 
 def a_note_with_a_wrong_address_does_no_harm(t):
-    """The note's address is in the middle of an instruction, so a breakpoint there would change that instruction."""
+    """The note's address is in the middle of an instruction. A breakpoint there would change that instruction."""
     whole = pathlib.Path(compiled(t, "gcc", "-O1", source=ODD)).read_bytes()
     notes = [at.start() + 12 + 8 for at in re.finditer(rb"(?s)\x08\0\0\0....\x03\0\0\0stapsdt\0", whole)]
     if not notes:
@@ -70,8 +70,7 @@ def a_note_with_a_wrong_address_does_no_harm(t):
             contains(done.stderr, "is not at a nop, and is omitted")
 
 def a_note_with_an_address_inside_our_nop_does_no_harm(t):
-    """The note's address is 2 or 3 bytes after the start of our ten-byte nop. The bytes from there on also form a
-    valid nop, but dtrace must omit the site."""
+    """The bytes at the note's address also form a nop, but dtrace must omit the site."""
     program = pathlib.Path(compiled(t, "gcc", "-O1", source=ROOT / "tests/victims/usdt/red_zone.c"))
     whole = program.read_bytes()
     at = re.search(rb"(?s)\x08\0\0\0....\x03\0\0\0stapsdt\0", whole).start() + 12 + 8
@@ -140,7 +139,7 @@ class Holder:
         self.process = subprocess.Popen([compiled(t, "gcc", "-O1", source=HOLDER), library], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     def do(self, what):
-        """Sends a letter. Returns the number in the reply. For the letter t, this is the value of the semaphore."""
+        """Sends a letter, and returns the number in the reply. For the letter t, this is the value of the semaphore."""
         self.process.stdin.write(what + "\n")
         self.process.stdin.flush()
         letter, count = self.process.stdout.readline().split()
@@ -179,7 +178,7 @@ def planting_again_raises_a_semaphore_only_once(t):
             equal(holder.do("t"), 0)
 
 def kill_both(traced):
-    """Kills dtrace and its agent with SIGKILL."""
+    """Kills dtrace and its agent."""
     agent = agent_of(traced.process)
     traced.process.send_signal(signal.SIGSTOP)
     os.kill(agent, signal.SIGKILL)
@@ -207,7 +206,6 @@ def the_next_tracer_lowers_semaphores_of_a_killed_one(t):
             kill_both(traced)
             wait_until(lambda: tracer_of(holder.process.pid) == 0, what="the release of the target")
             equal(holder.do("t"), 1, "the semaphore while there is no tracer")
-            # The next tracer may use the same probe or a different one.
             traced = Traced(t, TURNS if round == 1 else
                             "pid$target:libc.so.6:malloc:entry { @ = count(); }", holder.process.pid)
             equal(holder.do("t"), 1 if round == 1 else 0, f"traced again, round {round}")
@@ -222,7 +220,6 @@ def semaphores_are_lowered_after_kills_at_any_moment(t):
             who = random.choice(("agent", "dtrace", "both"))
             process = t.start("-Zqn", TURNS, "-p", str(holder.process.pid))
             with held(process):
-                # Kill at a random moment, while dtrace is planting probes or tracing.
                 time.sleep(0.01 + random.random() * 0.12)
                 agent = agent_of(process)
                 if who == "both":

@@ -8,12 +8,12 @@ def numbers(text):
     return [int(word) for word in re.findall(r"-?\b\d+\b", text)]
 
 def table(text):
-    """Returns the rows 'keys... value' of a printed aggregation as a dictionary from the keys, joined by spaces, to the
+    """Returns the rows 'keys... value' of a printed aggregation. The result maps the keys, joined by spaces, to the
     value."""
     rows = {}
     for line in text.splitlines():
         words = line.split()
-        # A row begins with a space. The lines that the target prints begin in the first column.
+        # A row begins with a space. The target's lines do not.
         if line.startswith(" ") and len(words) >= 2 and words[-1].lstrip("-").isdigit():
             rows[" ".join(words[:-1])] = int(words[-1])
     return rows
@@ -60,8 +60,7 @@ class Traced:
         return self.began.read_text()
 
 def recorded(t, *flags, command):
-    """Traces a command, and checks that there are no errors. Returns the lines of dtrace's output, without the output
-    of the command."""
+    """Traces a command without errors. Returns the lines of dtrace's output, without the output of the command."""
     path = t.scratch / f"recorded.{time.monotonic_ns()}"
     good(t.run(*flags, "-o", str(path), "-c", command))
     return path.read_text().splitlines()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The number of cases in tests that repeat something many times or use a very long
-// input.
+// The number of cases in tests with many cases or a very long input.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +7,8 @@
 
 namespace dt::test {
 
-// Returns whether tests should use fewer cases. ./check sets the environment variable
-// FEW_CASES for the sanitizers, with which these tests take ten times as long. Fewer
-// cases are enough for the sanitizers to find invalid memory accesses.
+// Returns whether tests should use fewer cases. ./check sets FEW_CASES for the
+// sanitizers.
 inline bool few_cases()
 {
     return std::getenv("FEW_CASES") != nullptr;

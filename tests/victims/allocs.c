@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Allocates known numbers of blocks with malloc() in two functions, and frees them.
-// allocs ROUNDS prints "small CALLS BYTES" and "large CALLS BYTES". Printing allocates
-// nothing, because stdout has a static buffer.
+// allocs ROUNDS allocates known numbers of blocks and frees them. Prints "small CALLS
+// BYTES" and "large CALLS BYTES". Printing allocates nothing.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A target that harms its tracer in several ways at once. Each letter of its argument
-// selects an attack:
+// A target that harms its tracer. Each letter of its argument selects an attack:
 //
-//   c  writes nops and `jmp .`, an endless loop, to each executable mapping of at most
-//      1 MiB that the target did not create. This destroys the runtime's code. Mappings
-//      of trampolines are larger, so they do not change
-//   u  unmaps all mappings that the target did not create, repeatedly
-//   p  makes all mappings that the target did not create inaccessible, repeatedly
-//   v  calls vfork() in a thread; the child sleeps, so the thread cannot continue
+//   c  fills foreign executable mappings of at most 1 MiB with endless loops
+//   u  unmaps all foreign mappings, repeatedly
+//   p  makes all foreign mappings inaccessible, repeatedly
+//   v  calls vfork() in a thread; the child sleeps
 //   b  in the threads that call work(), blocks all signals that can be blocked
 //   t  creates threads without a pause
 //   g  starts threads that each create their successor and exit
@@ -15,9 +12,8 @@
 //   s  starts a process that sends signals to the target's threads without a pause
 //   x  starts a process that sends SIGSTOP and SIGCONT to the target without a pause
 //
-// Two threads call work() continuously. The handler for faults returns to the
-// instruction that faulted. The target prints "ready", and prints "attacks" after it
-// has read a byte from stdin.
+// Foreign mappings are those that the target did not create. Two threads call work().
+// Prints "ready", and prints "attacks" after a byte on stdin.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -77,8 +73,7 @@ static void* call(void* arg)
     return arg;
 }
 
-// Calls `attack` for each mapping that did not exist at the start. Calls no function
-// that could map memory.
+// Calls `attack` for each mapping that did not exist at the start. Must not map memory.
 static void each_foreign(void (*attack)(uintptr_t begin, uintptr_t end, int executable))
 {
     int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -196,8 +191,7 @@ static void* run_threads(void* arg)
     return arg;
 }
 
-// Each thread of a chain creates the next one and exits, so a tracer that seizes the
-// threads one by one always finds new ones.
+// A tracer that seizes threads one by one always finds new threads of a chain.
 static int succeed(void* arg)
 {
     enum { in_chain = 4 };
@@ -230,8 +224,8 @@ static void* run_forks(void* arg)
     return arg;
 }
 
-// Sends signals to all threads of the target without a pause. Runs in a process of its
-// own, until the target has exited.
+// Sends signals to all threads of the target, from another process, until the target
+// has exited.
 static void send_signals(void)
 {
     char path[64];
@@ -303,7 +297,7 @@ int main(int argc, char** argv)
             pthread_create(&thread, NULL, threads[i].run, NULL);
     for (int i = 0; i < n_callers; i++)
         pthread_create(&thread, NULL, call, NULL);
-    usleep(50000); // by then, each thread has mapped all that it needs
+    usleep(50000); // by then, each thread has mapped all its memory
     each_foreign(remember);
     puts("ready");
     fflush(stdout);

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-// bases HOW runs a thread that may set its fs_base or gs_base. It prints "ready TID",
-// where TID is the thread that calls work(). For each line on stdin, that thread calls
-// work() a thousand times. If the line is "fork" and HOW is not main, the thread then
-// forks a process. After line N, the program prints "done N gs GS CHILD". GS is the
-// gs_base of the thread, and CHILD is the gs_base of its last forked process. If HOW is
-// gs, the gs_base that the thread set is subtracted from both numbers. HOW selects the
-// thread:
+// bases HOW runs a thread that may set its fs_base or gs_base. Prints "ready TID". For
+// each line on stdin, the thread calls work() a thousand times. After the line "fork",
+// it also forks. After line N, prints "done N gs GS CHILD", the gs_base of the thread
+// and of its last child (relative to its own gs_base if HOW is gs). HOW is:
 //
 //   main      the main thread
 //   settled   created with clone(2) but not CLONE_SETTLS; sets its own fs_base, as Go
@@ -15,8 +12,8 @@
 //   gs        created like `shared`, but sets a gs_base of its own
 //   late-gs   created like `shared`, but sets a gs_base of its own at the third line
 //
-// Unless HOW is main, the main thread calls other() a thousand times for each line
-// before the thread calls work().
+// If HOW is main, the thread does not fork. Otherwise, the main thread calls other() a
+// thousand times per line.
 #define _GNU_SOURCE
 #include <asm/prctl.h>
 #include <linux/futex.h>
@@ -31,7 +28,6 @@
 enum { stack_bytes = 65536, area_bytes = 8192, n_calls = 1000 };
 
 static volatile int order, done, tid;
-// The gs_base of the thread, and the gs_base of its last forked process.
 static unsigned long gs_base, gs_base_of_child;
 static volatile long sink;
 static char stack[stack_bytes] __attribute__((aligned(16)));
@@ -52,8 +48,7 @@ __attribute__((noinline)) long other(long n)
     return n;
 }
 
-// Makes a system call without setting errno. The thread that is created with clone(2)
-// has no errno of its own.
+// Makes a system call without errno, which a thread from clone(2) does not have.
 static long call(long number, long a, long b, long c)
 {
     long result;
@@ -92,7 +87,6 @@ static unsigned long get_gs_base(void)
     return base;
 }
 
-// Forks a process and returns its gs_base. The child writes it to a pipe.
 static unsigned long gs_base_of_new_child(void)
 {
     unsigned long base = 0;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// blocked CALLS blocked|ignored|handled: a thread calls work() CALLS times while it
-// blocks all signals, ignores SIGTRAP, or blocks all signals and has a handler for
-// SIGTRAP. Then the program checks that its signal mask and its action for SIGTRAP have
-// not changed. If the environment variable WAIT is set, it waits for a byte on stdin
-// before it begins.
+// blocked CALLS blocked|ignored|handled: calls work() with signals blocked, with
+// SIGTRAP ignored, or with signals blocked and SIGTRAP handled. Checks that mask and
+// action are unchanged. If WAIT is set, waits for a byte on stdin first.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs as many chains of threads as the argument requests. Each thread of a chain
-// creates its successor and exits, so a tracer that seizes the threads one by one
-// always finds new threads. main() calls work() continuously. Prints "ready". The
-// threads do not use the C library, because they share the main thread's thread
-// pointer.
+// Runs chains of threads. Each thread creates its successor and exits, so a tracer that
+// seizes threads one by one always finds new ones. The threads cannot use the C
+// library, because they share the main thread's thread pointer.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A target that harms its tracer by overwriting dtrace's code with endless loops. One
-// thread calls work() continuously. The target prints "ready" and reads bytes from
-// stdin:
+// A target that overwrites dtrace's code with endless loops. Prints "ready" and reads
+// bytes from stdin:
 //
-//   v          A new thread waits for its vfork child, which sleeps. Then this thread
-//              gets a signal, and the target prints "vforked".
-//   any other  The thread that calls work() pauses. The target fills each executable
-//              mapping that has no file, or a file of dtrace, with nops and `jmp .`.
-//              The thread continues, loops in this code, and gets a signal. The target
-//              prints "circles".
+//   v          A new thread waits for its vfork child, which sleeps. The thread gets a
+//              signal, and the target prints "vforked".
+//   any other  Fills executable mappings without a file, or with a file of dtrace, with
+//              loops. The thread that calls work() loops there and gets a signal.
+//              Prints "circles".
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -108,8 +106,7 @@ int main(void)
         poison();
         atomic_store(&paused, 0);
         usleep(10000);
-        // Wait until the thread loops in the overwritten code, where it no longer
-        // changes n_calls.
+        // In the overwritten code, the thread no longer changes n_calls.
         for (long before = -1; before != n_calls; usleep(100000))
             before = n_calls;
         pthread_kill(caller, SIGUSR1);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stores objects of C++ types in memory and passes them to functions. Each function is
-// called twice.
+// Passes objects of C++ types to functions. Each function is called twice.
 #include <cstdio>
 
 namespace zoo {
@@ -50,7 +49,7 @@ int Animal::meet(const Animal& other, Kind kind)
 
 } // namespace zoo
 
-// This class is not trivial, so its objects are passed by address.
+// Objects of this class are passed by address, because it is not trivial.
 struct Guard {
     int id;
     explicit Guard(int n) : id(n) {}

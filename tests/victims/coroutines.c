@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// coroutines ROUNDS: in each round, the program switches to and from eight coroutines
-// with swapcontext() in the middle of probed functions, calls longjmp() out of a probed
-// function, and calls backtrace() at a known depth. Each coroutine has a small stack
-// between guard pages. Prints how many results were correct.
+// coroutines ROUNDS: switches between coroutines in the middle of probed functions, and
+// calls longjmp() and backtrace() in them. Prints how many results were correct.
 #define _GNU_SOURCE
 #include <execinfo.h>
 #include <setjmp.h>

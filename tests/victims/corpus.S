@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each function contains one form of instruction that is hard to relocate. Its prototype
- * is long f(long n, long *memory). FUNC puts a function into the table that corpus.c
- * calls. FAULT precedes an instruction that faults, and names the address where the
- * handler continues.
+ * Each function, long f(long n, long *memory), contains one form of instruction that is
+ * hard to relocate. FAULT names the address at which the handler continues after the
+ * next instruction.
  */
 	.macro FUNC name
 	.section .rodata.names, "a"
@@ -193,7 +192,7 @@ FUNC thread_local
 	ret
 END thread_local
 helper:
-	/* The return address must be in the caller, not in a copy of the caller's code. */
+	/* The return address must be in the caller, not in a copy. */
 	mov (%rsp), %rax
 	lea one_ret(%rip), %rdx
 	sub %rdx, %rax

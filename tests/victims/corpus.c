@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // corpus ROUNDS: calls every function of corpus.S with the numbers 0 to 9, ROUNDS
-// times, and prints a hash of the results. A handler handles the faults, and counts
-// those with a wrong address.
+// times. Prints a hash of the results, and counts faults with a wrong address.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -25,8 +24,7 @@ static void on_fault(int number, siginfo_t* info, void* context)
     greg_t* regs = ((ucontext_t*)context)->uc_mcontext.gregs;
     uintptr_t pc = (uintptr_t)regs[REG_RIP] - (number == SIGTRAP);
     n_faults += 1;
-    // For SIGILL and SIGFPE, si_addr must be the instruction's address in the program,
-    // not that of a copy.
+    // For SIGILL and SIGFPE, si_addr must not be in a copy.
     if ((number == SIGILL || number == SIGFPE) && (uintptr_t)info->si_addr != pc)
         n_odd += 1;
     if (number == SIGSEGV && (uintptr_t)info->si_addr > 64)

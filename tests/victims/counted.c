@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: MIT
-// counted WHAT N: makes the kernel do something N times, so that a test can count it in
-// the kernel.
+// counted WHAT N: makes the kernel do something N times, so that a test can count it.
 //
 //   forks vforks threads  children, one after the other
 //   reads                 reads of one byte from /dev/zero
-//   readvs, writevs       reads from /dev/zero and writes to /dev/null, of three bytes
-//                         with three buffers
+//   readvs, writevs       reads from /dev/zero, writes to /dev/null, with three buffers
 //   zeroes                pages of new memory that are written to
 //   copies                pages that a child shares with its parent and writes to
 //   fails                 reads of pages that may not be read
-//   locks                 acquisitions of a pipe's mutex, by writing one byte to the pipe
-//   waits                 writes of each of two threads to a full pipe, from which a
-//                         third thread reads, so that threads wait for the pipe's mutex
-//   held                  milliseconds that a thread waits for a pipe's mutex, while
-//                         the thread that holds the mutex waits for a page that arrives
-//                         only after this time
+//   locks                 acquisitions of a pipe's mutex, by writing a byte to the pipe
+//   waits                 writes of each of two threads that wait for a pipe's mutex
+//   held                  milliseconds that a thread waits for a pipe's mutex
 //   readers               acquisitions of the address space's semaphore, by mincore()
 #define _GNU_SOURCE
 #include <linux/userfaultfd.h>

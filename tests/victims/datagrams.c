@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sends itself N datagrams of M bytes over loopback, with IPv4 or (if the third
-// argument is 6) with IPv6, and prints how many bytes it has received.
+// datagrams N M [6]: sends itself N datagrams of M bytes by IPv4 or IPv6. Prints how
+// many bytes it has received.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// depth ROUNDS overflows its stack ROUNDS times. Each time, a function calls itself on
-// a stack of 64 KiB until the stack overflows. Then the program calls work() ROUNDS
-// times on a stack of 2 KiB directly above a guard page. It prints how many frames fit
-// into the stack of 64 KiB, and the size of a frame.
+// depth ROUNDS: overflows a stack of 64 KiB, and calls work() on a stack of 2 KiB above
+// a guard page. Prints how many frames fit into the 64 KiB, and the size of a frame.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -58,7 +56,6 @@ static void go_small(void)
     setcontext(&out);
 }
 
-// Calls `run` on a stack of n bytes above the guard page.
 static void on_stack(void (*run)(void), size_t n)
 {
     volatile int is_back = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// dlopener PLUGIN ROUNDS CALLS: loads a plugin, calls it CALLS times and unloads it,
-// ROUNDS times. If the environment variable WAIT is set, the program prints "ready" and
-// waits for a byte on stdin before it begins. If NAMESPACES is set, each round also
-// loads the plugin into a linker namespace of its own.
+// dlopener PLUGIN ROUNDS CALLS: in each round, loads a plugin, calls it CALLS times and
+// unloads it. If WAIT is set, prints "ready" and waits for a byte first. If NAMESPACES
+// is set, also loads the plugin into a new linker namespace.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Prints "ready", waits for a line, and then creates three processes that give up their
-// privileges: a child with fork(2), a grandchild that this child forks, and a child with
-// a clone(2) that is not reported to a tracer (CLONE_UNTRACED). Each of these processes
-// calls work() a thousand times. The parent calls work() a thousand times before it
-// creates the first child, and a thousand times after the last child has exited. For
-// each of the three processes, the program prints how many mappings of dtrace's memfds
-// the process has, the sum of the arguments of its calls, and its status.
+// Prints "ready", waits for a line, and creates three processes without privileges: a
+// child, a grandchild, and a child that tracers do not notice (CLONE_UNTRACED). Each
+// calls work() a thousand times. Prints their mappings of dtrace's memfds, their sums
+// and their statuses.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

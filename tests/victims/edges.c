@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs code that is not in the program's own functions: the vDSO, the stub to which a
-// signal handler returns, the dynamic linker's resolver, and a library's thread-local
-// variable. edges N LIBRARY prints numbers that are the same in every run.
+// edges N LIBRARY: runs code outside the program's own functions, such as the vDSO, a
+// signal handler's return stub, and the dynamic linker's resolver.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -23,9 +22,7 @@ __attribute__((noinline)) static void on_signal(int number)
     n_frames = backtrace(frames, 64);
 }
 
-// Returns the number of frames in the backtrace of a signal handler. These are the frames
-// of the handler, of libc's code to which the handler returns, of raise() and of its
-// callers.
+// Returns the number of frames in the backtrace of a signal handler.
 __attribute__((noinline)) static int frames_of_handler(void)
 {
     raise(SIGUSR1);

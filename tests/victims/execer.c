@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// execer ROUNDS executes itself again ROUNDS times. In each run, it calls work(). Then
-// a thread that is not the leader calls execv() while other threads spin.
+// execer ROUNDS executes itself ROUNDS times, from a thread that is not the leader.
+// Each run calls work().
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

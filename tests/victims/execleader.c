@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// execleader ROUNDS executes itself again ROUNDS times. In each run, a second thread
-// calls execv() while the leader calls work(). A tracer that has a breakpoint in work()
-// therefore gets a stop of the leader shortly before the stop at the exec.
+// execleader ROUNDS executes itself ROUNDS times. A second thread calls execv() while
+// the leader calls work().
 #define _DEFAULT_SOURCE
 #include <pthread.h>
 #include <stdio.h>

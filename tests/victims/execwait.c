@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls work() ten times, then executes /bin/cat, which has none of our probes, and
-// runs until its stdin ends.
+// Calls work() ten times, then executes /bin/cat, which runs until its stdin ends.
 #include <stdio.h>
 #include <unistd.h>
 

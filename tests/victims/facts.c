@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints facts about itself, and calls tell() with arguments whose values a test knows:
-// a string, a structure, and wide and narrow integers, some of which are on the stack.
+// Prints facts about itself, and calls tell() with arguments that a test knows. Some of
+// the arguments are on the stack.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

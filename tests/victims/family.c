@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Forks processes. Each process, including the first one, calls work() ten times:
-//   family threads N K   N threads at the same time, each of which forks K children,
-//                        one after the other
+//   family threads N K   N threads, each of which forks K children, one after the other
 //   family tree D        two children, four grandchildren, and so on for D generations
 //   family exec N        N children that then execute /bin/true
-//   family daemon        a grandchild that continues after its parents have exited; it
-//                        prints "daemon PID", waits until its stdin ends, and then calls
-//                        work() ten more times
-// Except for the daemon, each process waits for its children, and exits with 0 if all
-// succeeded.
+//   family daemon        a grandchild whose parents exit; it prints "daemon PID", waits
+//                        until its stdin ends, and calls work() ten more times
+// Exits with 0 if all children succeeded.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls look(WHAT, FD) for each kind of file, with descriptors that are open and some
-// that are not.
+// Calls look(WHAT, FD) for each kind of file, with open and closed descriptors.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,8 +24,8 @@ static void must(int good)
     }
 }
 
-// Opens another file at the same descriptor number, in a descriptor table that belongs
-// to this thread only.
+// Opens another file at the same descriptor number, in a descriptor table of this
+// thread.
 static void* alone(void* number)
 {
     int fd = *(int*)number;

@@ -2,16 +2,15 @@
 /*
  * A hostile target: it overwrites all memory that it shares with the tracer.
  *
- *   forger records   repeatedly writes a record for each ECB into every buffer of every
- *                    shard, and overwrites the words that would end the session
+ *   forger records   repeatedly writes a record for each ECB into every buffer, and
+ *                    overwrites the words that would end the session
  *   forger full      writes the same records, and marks each buffer as full
  *   forger keys      writes aggregation entries with new keys and impossible sizes
  *   forger locks     clears the lock of every shard, repeatedly
  *   forger innocent  does no harm: some threads call work() until a line is read
  *
- * All modes print "ready" first, and exit with 0 when their input ends. The hostile
- * modes call work() between their attempts, and at the end print whether they found
- * memory to write to.
+ * Prints "ready", and exits with 0 when its input ends. The hostile modes also print
+ * whether they found memory to write to.
  */
 #include "dif/actions.h"
 #include "dif/arena.h"
@@ -85,7 +84,6 @@ static uint64_t now_ns(void)
 	return ns;
 }
 
-/* Forges a record for each ECB. Returns the total size of these records in bytes. */
 static uint64_t forge_records(char *to, uint64_t room)
 {
 	const struct dt_ecb *ecbs = (void *)((char *)arena + arena->ecbs.at);
@@ -101,8 +99,8 @@ static uint64_t forge_records(char *to, uint64_t room)
 		memset(to + used, 0, bytes);
 		memcpy(to + used, &head, sizeof head);
 		/*
-		 * Forges the first value as a string. The consumer would use it
-		 * if the record belongs to system() or freopen().
+		 * The consumer would use this string if the record belongs to system()
+		 * or freopen().
 		 */
 		if (bytes > sizeof head + 16)
 			strcpy(to + used + sizeof head, "forged");
@@ -189,7 +187,7 @@ static void *innocent(void *unused)
 
 static sigjmp_buf before;
 
-/* Handles the signal that is sent if the memory is unmapped during a write. */
+/* The memory may be unmapped during a write. */
 static void gone(int number)
 {
 	(void)number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Forks N children, and calls work() before each fork. Each child calls work() a hundred
-// times, and reports success with its exit status.
+// Forks N children, and calls work() before each fork. Each child calls work() a
+// hundred times, and reports success with its exit status.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

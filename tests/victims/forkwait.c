@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Forks one child. The child prints "child PID", waits for a byte on stdin, calls
-// work() and prints the result. The parent calls work() before and after the fork.
+// Forks a child, which prints "child PID" and waits for a byte on stdin. Both processes
+// call work().
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 // frames [ROUNDS] calls functions with frames of many shapes, ROUNDS times or forever.
-// The frame of one function has a known size. Other functions use alloca(), align their
-// frame to more than the ABI's 16 bytes, save many registers, or are called back by
-// libc.
 #include <alloca.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// jumper ROUNDS leaves probed functions by longjmp(), and leaves a signal handler that
-// interrupted a probed function by siglongjmp(). It runs ROUNDS rounds.
+// jumper ROUNDS: leaves probed functions by longjmp(), ROUNDS times. Also calls
+// siglongjmp() in a signal handler that interrupted a probed function.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>

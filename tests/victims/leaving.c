@@ -1,8 +1,5 @@
-// leaving CALLS: runs every function of every variant CALLS times.
-//
-// The functions end with an indirect jump, contain indirect jumps to their own code, or
-// both. This file is compiled many times, each time with a different VARIANT, and all
-// variants are linked into one program.
+// leaving CALLS: calls functions with indirect jumps. This file is compiled once for
+// each VARIANT, and all variants are linked into one program.
 #define JOIN1(a, b) a##_##b
 #define JOIN(a, b) JOIN1(a, b)
 #define F(name) JOIN(name, VARIANT)
@@ -39,7 +36,6 @@ int main(int argc, char **argv)
 
 static volatile unsigned sink;
 
-/* Computed gotos use a table of addresses, as in interpreters. */
 FUNCTION unsigned F(by_labels)(unsigned n)
 {
 	static const void *const to[] = {&&add, &&twice, &&sub, &&end};
@@ -60,7 +56,6 @@ end:
 	return n;
 }
 
-/* The table contains offsets instead of addresses. */
 FUNCTION unsigned F(by_offsets)(unsigned n)
 {
 	static const int to[] = {&&add - &&add, &&twice - &&add, &&end - &&add};
@@ -78,7 +73,6 @@ end:
 	return n;
 }
 
-/* The jump reads its destination from a local variable, not from a table. */
 FUNCTION unsigned F(by_variable)(unsigned n)
 {
 	void *volatile to = n & 1 ? &&odd : &&even;
@@ -120,10 +114,7 @@ FUNCTION unsigned F(helper_c)(unsigned n)
 	return n ^ 17;
 }
 
-/*
- * Tail calls that the compiler generates: through a pointer, through a table, and
- * through a pointer in memory.
- */
+/* Tail calls through a pointer, through a table, and through a pointer in memory. */
 FUNCTION unsigned F(calls_pointer)(unsigned (*f)(unsigned), unsigned n)
 {
 	return f(n + 1);
@@ -138,7 +129,6 @@ FUNCTION unsigned F(calls_member)(unsigned (*const *f)(unsigned), unsigned n)
 {
 	return f[1](n);
 }
-/* Indirect jumps and an indirect tail call in one function. */
 FUNCTION unsigned F(calls_and_jumps)(unsigned n)
 {
 	static const void *const to[] = {&&add, &&twice, &&leave};
@@ -166,7 +156,6 @@ FUNCTION unsigned F(by_last_operation)(unsigned n, const unsigned char *at)
 }
 static unsigned (*const F(operations)[])(unsigned, const unsigned char *) = {F(by_own_table), F(by_last_operation)};
 
-/* A computed goto through a table on the stack. */
 FUNCTION unsigned F(by_local_labels)(const unsigned char *at)
 {
 	const void *to[] = {&&add, &&triple, &&end};

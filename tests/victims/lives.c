@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A program that exits, executes itself again or creates processes while work() is
-// called:
+// A program that exits, executes itself again or creates processes:
 //   exec N       executes itself again N times with execve()
-//   badexec N    calls execve() twice in each of N rounds; both calls fail (no such
-//                file, too many arguments)
+//   badexec N    calls execve() twice in each of N rounds; both calls fail
 //   daemon FILE  calls fork(), setsid() and fork(); the grandchild writes "sum" to FILE
-//   closes FILE  closes every descriptor; then opens FILE.0 to FILE.9 and writes to
-//                them
+//   closes FILE  closes every descriptor; then writes to FILE.0 to FILE.9
 //   forks N      creates N children while three threads call work()
-//   clones N     creates tasks with clone(), with their own or shared memory, with and without
-//                thread-local storage
+//   clones N     creates tasks with clone(), with own or shared memory
 //   untraced N   creates tasks that are not reported to a tracer
 //   exits FILE   calls _exit() while four other threads call work(); FILE contains the
 //                number of calls

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Three threads each load a library, use it, and unload it as fast as they can, so that
-// the libraries replace each other at the same addresses. The results of each use are
-// compared with those of the first use. Runs until its input ends. Prints "ready", then
-// the number of wrong results, and how many times each library was loaded.
+// Three threads each load, use and unload a library, so that the libraries replace each
+// other at the same addresses. Prints "ready", and, when its input ends, the number of
+// wrong results and the loads of each library.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The library that edges loads, with a thread-local variable and a function that is
-// bound lazily, at its first call.
+// The library that edges loads, with a thread-local variable and a lazily bound
+// function.
 #include <stdlib.h>
 
 static __thread long count;

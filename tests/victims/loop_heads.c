@@ -1,6 +1,5 @@
-// Functions whose first instruction is the head of a loop. loop_heads CALLS TURNS calls
-// each function CALLS times; each call makes TURNS iterations. Prints the number of
-// iterations.
+// loop_heads CALLS TURNS: calls functions that begin with a loop, and prints the number
+// of iterations.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Usage: memory ROUNDS. There are 22 kinds of addresses (mapped, unmapped and so on).
-// For one address P of each kind, the program calls look(P, KIND) ROUNDS times. look()
-// does not access the addresses. At the same time, a thread continuously maps and
-// unmaps the page of kind 20, and truncates the file of kind 21. At the end, the
-// program prints "kind K address P" for each kind, and the number of signals that it
-// received.
+// memory ROUNDS: calls look(P, KIND) for addresses of 22 kinds. Meanwhile, a thread
+// unmaps kind 20 and truncates the file of kind 21. At the end, prints "kind K address
+// P" for each kind, and the number of its signals.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

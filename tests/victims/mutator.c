@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hostile target that changes random words of the memory that it shares with the
- * tracer, while its probes fire and the tracer reads.
- *
- *   mutator SEED
- *
- * The mutator knows the layout of the arena (dif/arena.h). It chooses a structure, a
- * word in the structure, and a value that is likely to do harm: an offset at the limits
- * of a range, a large size, a lock of another thread, a word from another place. Two
- * threads call work() all the time, and two threads change words.
- *
- * It prints "ready", runs until its input ends, and prints how many words it has
- * changed.
+ * mutator SEED: a hostile target that changes random words of the memory that it shares
+ * with the tracer. It knows the layout of the arena (dif/arena.h), and chooses values
+ * that are likely to do harm. Prints "ready", runs until its input ends, and prints how
+ * many words it changed.
  */
 #define _GNU_SOURCE
 #include "dif/arena.h"
@@ -46,7 +38,6 @@ __attribute__((noinline)) void work(unsigned long n, const char *text)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Finds the arena and the ranges of it that may be written. */
 static void look_for_memory(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -135,7 +126,6 @@ static uint64_t choose_part(const struct dt_arena *a, uint64_t *random, uint64_t
 	}
 }
 
-/* Returns a new value for the word at this offset. Its old value is `now`. */
 static uint64_t choose_value(const struct dt_arena *a, uint64_t *random, uint64_t at,
 			     uint64_t now)
 {
@@ -201,7 +191,7 @@ static void change_word(const struct dt_arena *a, uint64_t *random)
 static __thread sigjmp_buf before;
 static __thread int may_jump;
 
-/* Handles the signal that is sent if the memory is unmapped during a write. */
+/* The memory may be unmapped during a write. */
 static void gone(int number)
 {
 	if (may_jump)

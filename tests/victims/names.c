@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Contains functions that have several names, no name of their own, or several parts.
-// `names N` calls these functions N times by each of their names, and prints the sum of
-// the results.
+// names N: calls functions with several names, no name or several parts, N times by
+// each name. Prints the sum of the results.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// outlived ROUNDS creates a child that shares its memory, and then executes itself
-// again under the name "after". The child calls work() ROUNDS times before this exec,
-// and ROUNDS times after it.
+// outlived ROUNDS creates a child that shares its memory, and executes itself as
+// "after". The child calls work() ROUNDS times before and ROUNDS times after the exec.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -35,8 +34,7 @@ static int live_on(void *arg)
     return right == 2 * rounds ? 3 : 4;
 }
 
-// Runs in the new program, which inherits the old program's descriptors. argv contains
-// the numbers of these descriptors.
+// Runs in the new program. argv contains the numbers of the inherited descriptors.
 static int after_exec(char **argv)
 {
     int status = 0;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-// paced HOW N [THREADS [NUMBER]] restricts itself as HOW says, prints "ready PID", and
-// waits for a byte. Then it calls work() N times in each of its threads, prints "calls
-// COUNT sum SUM", waits for another byte and exits. If NUMBER is given, it makes the
-// system call with that number before it waits for the second byte. HOW is free,
-// strict, deny=NUMBER,NUMBER.., allow (only read, writev and exit_group), mdwe, as,
-// memlock, nofile, stack, fsize, mlockall or undumpable.
+// paced HOW N [THREADS [NUMBER]] restricts itself, prints "ready PID", and waits for a
+// byte. Each thread calls work() N times. Then it makes the system call NUMBER, if
+// given. HOW is free, strict, deny=NUMBER,NUMBER.., allow (only read, writev and
+// exit_group), mdwe, as, memlock, nofile, stack, fsize, mlockall or undumpable.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// pacer CALLS RATE: calls work() CALLS times, RATE times a second, at even intervals,
-// from one thread. Prints how many times work() ran.
+// pacer CALLS RATE: one thread calls work() CALLS times, RATE times a second, at even
+// intervals. Prints how many times work() ran.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Contains functions whose unlikely parts the compiler moves away (NAME.cold), and
-// functions that only look like such a part because they are unlikely themselves.
-// `parts N` calls with_a_frame(), without_a_frame() and returns_there() N times each.
-// The unlikely parts of with_a_frame() and returns_there() run in half of the calls.
-// The program prints N and half of N.
+// parts N: calls functions whose unlikely parts the compiler moves away (NAME.cold),
+// and functions that only look like such parts. Unlikely parts run in half of the
+// calls.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,7 +40,7 @@ __attribute__((noipa)) static long without_a_frame(long n, long* place)
     return n + 1;
 }
 
-// The cold part, which the compiler moves out of the function, has a ret of its own.
+// The part that the compiler moves away has a ret of its own.
 __attribute__((noipa)) static long returns_there(long n, long* place)
 {
     if (__builtin_expect(n & 1, 0)) {

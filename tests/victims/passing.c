@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Arguments that are not passed in the same way as integers and pointers. Each such
-// argument is followed by arguments whose locations depend on it. The values are 1, 2,
-// 3, ... in the order of the parameters.
+// Arguments that are not passed like integers and pointers, each followed by others.
+// The values are 1, 2, 3, ... in the order of the parameters.
 #include <stdio.h>
 
 #define NOINLINE __attribute__((noinline))

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// placed K stops a child process at the Kth instruction of stepped(). It single-steps
-// the child to that instruction, detaches with a SIGSTOP, and prints "ready PID
-// OFFSET". Then it waits until the child exits, and prints the child's status. If
-// stepped() returns before its Kth instruction, the program prints "ended" instead. The
-// child checks its own results.
+// placed K stops a child at the Kth instruction of stepped(), detaches, and prints
+// "ready PID OFFSET". Later it prints the child's status. Prints "ended" if stepped()
+// returns earlier.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -72,7 +70,6 @@ int main(int argc, char** argv)
     if (pid == 0)
         _exit(child());
     waitpid(pid, &status, 0);
-    // Use a temporary breakpoint to run to the function.
     long word = ptrace(PTRACE_PEEKTEXT, pid, stepped, NULL);
     ptrace(PTRACE_POKETEXT, pid, stepped, (word & ~0xffl) | 0xcc);
     ptrace(PTRACE_CONT, pid, NULL, NULL);

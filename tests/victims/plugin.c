@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The library that dlopener loads. Its constructor also calls plugin_work().
-// la_version() lets LD_AUDIT load the library, although it audits nothing.
+// The library that dlopener loads. Its constructor also calls plugin_work(). LD_AUDIT
+// can load a library with la_version().
 static volatile long sink;
 
 unsigned la_version(unsigned version);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Objects of C types in memory and as arguments. Each function is called three times,
-// with the values in main(). `rounds` counts the rounds.
+// Objects of C types in memory and as arguments. Each function is called three times.
+// `rounds` counts the rounds.
 #include <stdio.h>
 #include <string.h>
 

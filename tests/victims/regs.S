@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * void pass(struct state *s): loads all registers from s, calls probed(), which changes only r12,
- * and stores all registers in s + STATE. struct state is defined in regs.c.
+ * void pass(struct state *s): loads all registers from s, calls probed(), which changes
+ * only r12, and stores all registers in s + STATE.
  */
 #define XSAVE 0		/* 4096 bytes, aligned to 64 bytes */
 #define GPR 4096	/* 15 registers, without rsp */

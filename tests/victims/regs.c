@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Passes ROUNDS random states of all registers through the function probed(): general
-// registers, flags (including direction and alignment), x87, MXCSR, vectors, masks, the
-// bases of fs and gs, a stack pointer of any alignment, and the red zone. regs ROUNDS
-// [SEED [ac]] prints each register that has changed.
+// regs ROUNDS [SEED [ac]] passes random states of all registers, and of the red zone,
+// through probed(). Prints each register that has changed.
 #include <cpuid.h>
 #include <immintrin.h>
 #include <stddef.h>
@@ -42,7 +40,7 @@ static void fill(void* to, size_t n)
 }
 
 // Gets the offset and the size of a component of the XSAVE area. The size is 0 if the
-// processor does not have the component.
+// processor lacks the component.
 static void part(unsigned number, unsigned* at, unsigned* bytes)
 {
     unsigned a, b, c, d;
@@ -70,10 +68,8 @@ static unsigned fill_xsave(uint8_t* x, uint64_t supported)
     for (unsigned i = 0; i < 4; ++i) {
         unsigned at, bytes;
         part(wide[i], &at, &bytes);
-        // An instruction that writes the upper half of a zmm register also writes the
-        // upper half of the ymm register. A state in which only the zmm half is in use
-        // does not occur in programs. AMD processors do not preserve such a state when
-        // the kernel saves and restores it twice.
+        // The upper half of a zmm register is never in use without the upper half of
+        // the ymm register. AMD processors do not preserve such a state.
         int alone = wide[i] == zmm_upper && (used >> ymm_upper & 1) == 0;
         if ((supported >> wide[i] & 1) == 0 || (any() & 1) || at + bytes > 4096 || alone)
             continue;
@@ -127,8 +123,7 @@ int main(int argc, char** argv)
         uint8_t red[red_zone], before[4096];
         unsigned used = fill_xsave(in->xsave, supported);
         fill(in->gpr, sizeof in->gpr);
-        // CF PF AF ZF SF DF OF and ID are random, IF is always set, and AC is set
-        // occasionally if there is a third argument.
+        // With a third argument, AC is sometimes set.
         in->flags =
             0x202 | (any() & 0x200cd5) | (with_ac && any() % 8 == 0 ? 0x40000 : 0);
         // With AC, an unaligned stack would fault even without a probe.
@@ -168,8 +163,8 @@ int main(int argc, char** argv)
                 ++n_odd;
             }
         }
-        // Compare all but the highest and the lowest word. probed()'s push and call
-        // overwrite the highest word. The lowest word is below the red zone of pass().
+        // probed()'s push and call overwrite the highest word. The lowest word is below
+        // the red zone of pass().
         if (memcmp(red + 8, (void*)(in->rsp - red_zone), red_zone - 16) != 0) {
             printf("red zone\n");
             ++n_odd;

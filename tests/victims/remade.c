@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program that changes its own code. work() and other() each have a page of their
-// own, and their results differ. Prints "ready", then one line of output for each line
-// of its input:
+// Changes its own code. work() and other() have a page each, and different results.
+// Prints "ready", then one line for each line of its input:
 //
 //   calls N    calls work() N times and prints the sum
 //   sum        prints a checksum of the text's mapping
@@ -9,8 +8,8 @@
 //   anonymous  replaces the text's mapping with anonymous memory at the same address
 //   rewrite    overwrites work() with other(), as a hot patch does
 //   back       restores the original bytes
-//   protect    makes work()'s page writable and then executable again, without changing it
-//   data       unmaps work()'s page and maps data there; "calls" fails until "back"
+//   protect    makes work()'s page writable and then executable again
+//   data       maps data over work()'s page; "calls" fails until "back"
 //   unpack     decodes work() from `packed`, which contains its bytes xor 0x55
 #define _GNU_SOURCE
 #include <stdint.h>

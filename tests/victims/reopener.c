@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// reopener PID... prints "ready". Then it repeatedly finds dtrace's memfds among the
-// descriptors of these processes, opens each for writing through /proc/PID/fd, and
-// fills it with a pattern. On SIGTERM, it prints how many memfds it found and opened,
-// and exits.
+// reopener PID... prints "ready". Until SIGTERM, it opens dtrace's memfds through
+// /proc/PID/fd and overwrites them. Then it prints how many memfds it found and opened.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// replacer PLUGIN PLUGIN ROUNDS [CALLS]: in each round, loads, calls and unloads the
-// first plugin, and then the second one, which is usually mapped at the same address.
-// Prints in how many rounds the addresses were the same. With CALLS, each plugin is
-// called that many times instead of ten times, and each call takes 10 ms.
+// replacer PLUGIN PLUGIN ROUNDS [CALLS]: in each round, loads, calls and unloads both
+// plugins, one after the other. Prints how often their addresses were the same. Each
+// plugin is called ten times, or CALLS times with 10 ms per call.
 #define _DEFAULT_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

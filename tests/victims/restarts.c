@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// restarts N THREADS: each of THREADS threads increments the counter of its current CPU
-// N times in a restartable sequence (rseq(2)), without a lock. A signal every 100 us
-// makes some sequences restart. Prints the sum of the counters, and how many times
-// sequences were restarted.
+// restarts N THREADS: each thread increments per-CPU counters N times in a restartable
+// sequence (rseq(2)), while signals arrive. Prints the sum and the number of restarts.
 #define _GNU_SOURCE
 #include <linux/rseq.h>
 #include <pthread.h>
@@ -22,8 +20,7 @@ static struct counter {
 } counters[1024];
 static long n_counts, n_again;
 
-// Adds one to the counter of the current CPU. Returns 0, or 1 if the sequence was
-// interrupted and the call must be repeated.
+// Returns 1 if the sequence was interrupted and the call must be repeated.
 int count_here(struct rseq* area, struct counter* all);
 __asm__("    .pushsection __rseq_cs, \"aw\"\n"
         "    .balign 32\n"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Overwrites memory of another process of the same user while a tracer makes system
-// calls in that process. The agent briefly maps a page there, to which socketpair(2)
-// and recvmsg(2) write descriptor numbers. The rewriter overwrites these with other
-// small numbers. rewriter PID prints "ready". On SIGTERM, it prints how many times it
-// wrote, and exits.
+// rewriter PID changes descriptor numbers that system calls of a tracer write to a page
+// of the process. Prints "ready". On SIGTERM, prints how many times it wrote, and
+// exits.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

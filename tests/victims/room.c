@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A plugin that the victim `replacer` loads. The plugin is built twice, with different
-// values of ROOM, which determines the size of its frame. So the same text address
-// belongs to frames of different sizes. The frame contains only zeros (and one 1),
-// which are not return addresses.
+// A plugin of `replacer`, built with two values of ROOM, the size of its frame. The
+// frame contains no return addresses.
 long plugin_call(long (*callback)(long), long n)
 {
     volatile char room[ROOM] = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// C++ names of every kind: namespaces, classes, templates, operators and overloads.
-// The loops in main() determine how many times each function is called.
+// C++ names of every kind. The loops in main() determine how often each function is
+// called.
 #include <cstdio>
 
 namespace shapes {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program that uses SIGTRAP itself. It executes int3, sends SIGTRAP to itself, and
-// has a handler that counts the signals from both sources.
+// A program that executes int3 and sends SIGTRAP to itself. Its handler counts the
+// signals from both sources.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One thread works next to many that sleep, as in a server. sleepers N prints "ready".
-// For each byte on stdin, it then prints one line: the CPU time of the working thread
-// and the time that has passed, both in nanoseconds.
+// sleepers N: one thread works while N threads sleep. For each byte on stdin, prints
+// the CPU time of the working thread and the elapsed time, in nanoseconds.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// spawner ROUNDS [FILE] uses posix_spawn(), vfork() with exec, and popen(), ROUNDS
-// times each, and calls work() between them. It checks the output and the status of
-// each child. If FILE is given, the program waits until that file exists before it
-// begins.
+// spawner ROUNDS [FILE] waits until FILE exists. Then it uses posix_spawn(), vfork()
+// with exec, and popen(), ROUNDS times each. Checks the output and status of each
+// child.
 #define _GNU_SOURCE
 #include <spawn.h>
 #include <stdio.h>

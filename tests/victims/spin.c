@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// spin CALLS THREADS: calls work() CALLS times in each of THREADS threads. Prints how
-// many times work() ran, and the sum of the results.
+// spin CALLS THREADS: each thread calls work() CALLS times. Prints how many times
+// work() ran, and the sum of the results.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

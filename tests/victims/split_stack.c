@@ -1,6 +1,5 @@
-// split_stack THREADS runs THREADS threads with small stacks, one after the other. Each
-// thread calls functions whose stack grows in segments (-fsplit-stack). Prints how many
-// times each function is called.
+// split_stack THREADS: runs threads whose stacks grow in segments (-fsplit-stack).
+// Prints how many times each function is called.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A process that stays in execve(2). The kernel waits for the page of argv[0], which a
-// userfaultfd must provide, but no process serves this userfaultfd. Prints "ready"
-// before the call, or "none" if userfaultfd is not available.
+// A process that stays in execve(2), because no process serves the userfaultfd of
+// argv[0]. Prints "ready", or "none" if userfaultfd is not available.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

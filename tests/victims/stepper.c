@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Single-steps a command, and writes to FILE how many times each address was executed.
-// For each address, in ascending order, FILE contains a line "ADDRESS COUNT" with two
-// hexadecimal numbers. These lines are followed by the memory map that the command has
-// when it exits. Does not use symbols.
+// Single-steps a command. Writes lines "ADDRESS COUNT" in hexadecimal to FILE, in
+// ascending order, and then the final memory map of the command.
 //
 //   stepper FILE - COMMAND...              starts at its first instruction
 //   stepper FILE LIBRARY+OFFSET COMMAND... starts at main(), whose address is the first
@@ -55,8 +53,6 @@ static struct user_regs_struct regs_of(pid_t pid)
     return regs;
 }
 
-// Resumes the process with `request`. Returns the wait status of its next stop or of
-// its exit.
 static int go(int request, pid_t pid, int number)
 {
     int status;
@@ -71,9 +67,8 @@ static int is_exit(int status)
     return status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8);
 }
 
-// Returns the address at which byte 0 of the library's file is mapped, or 0 if the
-// library is not mapped yet. Copies the process's memory map to `out` if `out` is not
-// null.
+// Returns the address of byte 0 of the library's file, or 0 if it is not mapped. Copies
+// the memory map to `out` if `out` is not null.
 static uint64_t base_of(pid_t pid, const char* library, FILE* out)
 {
     char name[64], line[4352];
@@ -98,8 +93,6 @@ static uint64_t base_of(pid_t pid, const char* library, FILE* out)
     return base;
 }
 
-// Writes a breakpoint to an address, runs the process until it reaches the address, and
-// removes the breakpoint.
 static void run_to(pid_t pid, uint64_t at)
 {
     long text = ptrace(PTRACE_PEEKTEXT, pid, at, NULL);

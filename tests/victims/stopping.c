@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// stopping [handler | blocked]: prints "ready PID", then calls work() without a pause
-// until its stdin ends. So most signals arrive in work(), or in code that a tracer has
-// put there. At the end, it prints how many times it handled SIGCONT.
+// stopping [handler | blocked]: prints "ready PID", then calls work() until its stdin
+// ends. At the end, prints how many times it handled SIGCONT.
 //   handler  has a handler for SIGCONT
 //   blocked  blocks SIGTRAP
 #include <pthread.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// storm N THREADS [FLIGHT] runs THREADS threads that call work(). Another process sends
-// N numbered signals to them as fast as they are accepted. No more than FLIGHT signals
-// are pending at a time. The handler runs on the smallest alternate stack, between
-// guard pages, and calls handled(). Prints what arrived and what was wrong:
+// storm N THREADS [FLIGHT]: another process sends N numbered signals to threads that
+// call work(), with at most FLIGHT pending. The handler has a very small stack. Prints
+// what was wrong:
 //   twice    numbers that arrived more than once
 //   odd      a siginfo that differs from what was sent
 //   strange  a thread was interrupted at an address outside the program's code
@@ -96,8 +95,7 @@ static void small_stack(void)
         mmap(NULL, bytes + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED || mprotect(all + page, bytes, PROT_READ | PROT_WRITE) != 0)
         exit(9);
-    // The stack begins directly above the lower guard page, so that an overflow of the
-    // stack causes a fault.
+    // The stack begins at the lower guard page, so an overflow causes a fault.
     stack_t stack = {.ss_sp = all + page, .ss_size = needed & ~15ul};
     if (sigaltstack(&stack, NULL) != 0)
         exit(9);
@@ -173,7 +171,7 @@ int main(int argc, char** argv)
         return 9;
     while (waitpid(sender, &status, 0) < 0 && errno == EINTR) {
     }
-    // All signals have been sent. A signal that has not arrived a second later is lost.
+    // A signal that has not arrived a second later is lost.
     for (int i = 0; i < 100 && __atomic_load_n(n_taken, __ATOMIC_RELAXED) < n_signals;
          ++i)
         usleep(10000);

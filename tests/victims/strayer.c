@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Jumps past the first byte of a function, to an address to which no branch in the text
-// leads, just as goroutines return to the second byte of goexit. Two threads do this
-// until a byte is read from stdin. strayer prints "ready", then the number of wrong
-// results.
+// Two threads jump to the second byte of a function, to which no branch leads, as in
+// Go's goexit. Prints "ready", and, after a byte on stdin, the number of wrong results.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that keep their data in the text, as hand-written assembly does. Each returns a
- * number that it computes from this data: sum_NAME(n) adds n 64-bit words.
+ * Functions that keep their data in the text. sum_NAME(n) returns the sum of n words of
+ * this data.
  */
 	.section .note.GNU-stack, "", @progbits
 	.text
@@ -19,10 +19,7 @@ sum_\name:
 	.size sum_\name, . - sum_\name
 	.endm
 
-	/*
-	 * %rdx points to the table, which follows this code. The code ends with a ret that
-	 * a branch leads to.
-	 */
+	/* %rdx points to the table after this code. A branch leads to the last ret. */
 	.macro add_words
 	xor %eax, %eax
 	test %rdi, %rdi
@@ -49,8 +46,8 @@ sum_\name:
 	finish bare
 
 	/*
-	 * The lea refers to an address after the table, not to its start. The first byte of
-	 * the table looks like padding.
+	 * The lea refers to an address after the table. The table begins with a byte
+	 * that looks like padding.
 	 */
 	begin biased
 	lea 3f + 128(%rip), %rdx
@@ -67,9 +64,7 @@ sum_\name:
 	.p2align 3, 0xcc
 3:	.quad 0xc3c3c3c3c3c3c3c3, 0xfdebfdebfdebfdeb, 0x00000000000000e9, 0x90c3c990909090c3
 
-	/*
-	 * One constant, loaded from its address. A compiler would put it in a different section.
-	 */
+	/* A compiler would put this constant in a different section. */
 	begin loaded
 	mov 3f(%rip), %rax
 	imul %rdi, %rax
@@ -86,10 +81,7 @@ sum_\name:
 	.quad 0xc35dec8b48ff8955, 0x9090c3c95b5d5e5f
 	finish prologue
 
-	/*
-	 * The constant is part of another instruction, as in V8, which stores equal constants
-	 * once.
-	 */
+	/* The constant is part of another instruction, as in V8. */
 	begin shared
 	xor %eax, %eax
 	test %rdi, %rdi
@@ -101,8 +93,8 @@ sum_\name:
 	finish shared
 
 	/*
-	 * The code is laid out as with -Os, where nothing is aligned. empty_hook is only a ret.
-	 * It precedes count_down, whose first block is shorter than a jump.
+	 * The code is not aligned, as with -Os. empty_hook is only a ret. The first
+	 * block of count_down is shorter than a jump.
 	 */
 	.globl empty_hook, count_down, leave_early, left
 	.type empty_hook, @function

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tables COUNT: calls functions that keep tables in their text (tables.S), COUNT times
-// each, and prints the sums of the words in the tables. A byte that a tracer writes
-// into a table changes its sum.
+// tables COUNT: calls the functions of tables.S COUNT times each, and prints their
+// sums. A byte that a tracer writes into a table changes a sum.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Accepts signals N times, in ways other than a plain handler, while it calls work().
-// Prints "good N" and "calls COUNT", and on stderr the deviations from signal(7).
-//   nodefer      a handler that interrupts itself; a handler that is reset after its
-//                first signal
+// Accepts signals N times, in unusual ways, while it calls work(). Prints "good N" and
+// "calls COUNT", and on stderr the deviations from signal(7).
+//   nodefer      a handler that interrupts itself; a handler that is reset
 //   queued       signalfd(), sigwaitinfo() and a handler get each value once, in order
-//   atomic       pselect(), ppoll(), epoll_pwait() and sigsuspend() are ended by the signal
-//                that they unblock
+//   atomic       a signal ends the pselect(), ppoll(), epoll_pwait() or sigsuspend()
+//                that unblocks it
 //   alone        like `atomic`, but with a single thread and another process as sender
 //   children     SIGCHLD and waitid() report each exit, stop and death of a child
-//   ignored      children exit while SIGCHLD is ignored or has SA_NOCLDWAIT, and
-//                waitpid() fails
+//   ignored      children exit while SIGCHLD is ignored or has SA_NOCLDWAIT
 //   dispatched   system calls are dispatched to a SIGSYS handler
 //                (PR_SET_SYSCALL_USER_DISPATCH)
-//   waiting      prints "ready"; until it can read a line, its threads repeatedly wait in
-//                system calls that a stop might end too early
+//   waiting      prints "ready"; its threads wait in system calls until a line arrives
 //   robust       threads exit in a handler while they hold a robust mutex
 #define _GNU_SOURCE
 #include <errno.h>
@@ -166,8 +163,8 @@ static long take_queued(long n)
         right &= is(number == SIGRTMIN + 1 && info.si_value.sival_int == i &&
                         info.si_pid == getpid() && info.si_code == SI_QUEUE,
                     "sigwaitinfo");
-        // The handler gets the pending signals, and those that arrive until n_handled
-        // exceeds i.
+        // The handler gets the pending signals, and later ones until n_handled exceeds
+        // i.
         pthread_sigmask(SIG_UNBLOCK, &handled, NULL);
         while (n_handled <= i)
             sched_yield();
@@ -188,8 +185,8 @@ static void* send_one(void* arg)
     return arg;
 }
 
-// Waits for the next SIGUSR1 in one of four functions, which i selects. Returns 1 if
-// the signal ended the wait. Otherwise prints a message and returns 0.
+// Waits for the next SIGUSR1. Returns 1 if the signal ended the wait. Otherwise prints
+// a message and returns 0.
 static int wait_for_one(long i, int polled)
 {
     struct timespec long_time = {.tv_sec = 20};
@@ -254,7 +251,7 @@ static long take_alone(long n)
     return good;
 }
 
-// Checks that the next SIGCHLD, and waitid(), report this code and status for pid.
+// Checks that SIGCHLD and waitid() report this code and status for pid.
 static int told(pid_t pid, int code, int status)
 {
     sigset_t child = set_of(SIGCHLD);

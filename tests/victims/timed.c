@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Times its own calls. The cost of a probe is the difference between a measurement with
-// the probe and one without it.
+// Times its own calls. Prints "ready PID", then executes the lines on stdin:
 //
-//   timed            prints "ready PID", then executes the lines on stdin:
 //   MODE ROUNDS CALLS THREADS PAUSE_MS
-//                    runs ROUNDS rounds of CALLS calls in each of THREADS threads;
-//                    thread K runs on CPU K (modulo the number of CPUs); pauses PAUSE_MS
-//                    between rounds. If CALLS is 0, chooses a number that takes 40 ms. Prints
-//                    "MODE calls=N NS...", with one NS for each round: the time per call in
-//                    nanoseconds, averaged over the threads. Each thread measures its own CPU
-//                    time, so other load on the machine is not counted. N is the number of
-//                    all calls, including those that were made to choose CALLS.
 //
-// The modes that start with limit_ call copies of work(). Each copy jumps to
-// hand-written code, which does what a probe would do, and jumps back. These modes show
-// the lowest cost that is possible on this machine. The program exits when its input
-// ends.
+// Thread K runs on CPU K (modulo the number of CPUs). If CALLS is 0, a round takes 40
+// ms. Prints "MODE calls=N NS...": the number of all calls, and for each round the CPU
+// time per call in nanoseconds, averaged over the threads.
+//
+// The modes that start with limit_ call copies of work() with hand-written code that
+// does the work of a probe. Their cost is the lowest that is possible.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -28,7 +21,7 @@
 #define NOINLINE __attribute__((noinline, noclone))
 #define FRAME __attribute__((noinline, noclone, optimize("no-omit-frame-pointer")))
 
-// Thread-local, because the threads would contend for a shared variable.
+// The threads would contend for a shared variable.
 static __thread volatile unsigned long sink;
 
 NOINLINE unsigned long work(unsigned long n)
@@ -62,8 +55,8 @@ CALLER(frame2, frame3)
 CALLER(frame1, frame2)
 
 #ifdef __x86_64__
-// Defines a copy of work() that first jumps to a detour. The detour does the work of a
-// probe and jumps back. `after` is the probe's work before the ret.
+// Defines a copy of work() with a detour that does the work of a probe. `after` is the
+// work before the ret.
 #define LIMIT(name, doing, after)                                                        \
     unsigned long name(unsigned long n);                                                 \
     __asm__(".pushsection .text.detours,\"ax\",@progbits\n"                              \
@@ -152,8 +145,7 @@ static void *run_rounds(void *arg)
     return NULL;
 }
 
-// Returns how many calls take about 40 ms. Adds the number of calls that it made to
-// *made.
+// Returns how many calls take about 40 ms. Adds the calls that it made to *made.
 static long choose(unsigned long (*call)(unsigned long), long *made)
 {
     for (long calls = 1000;; calls *= 4) {

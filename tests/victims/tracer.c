@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tracer PID acts as another debugger. It attaches to a process, prints "tracing", and
-// stays attached until its own stdin ends.
+// tracer PID acts as another debugger. It prints "tracing", and stays attached to the
+// process until its own stdin ends.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>

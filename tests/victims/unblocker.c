@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hostile target. A second process, which shares the target's descriptors, repeatedly
- * makes each of them blocking, including those that a tracer creates in the target. The
- * target prints "ready", calls work() until it reads a line, and then prints how many
- * times a userfaultfd(2) was among the descriptors.
+ * A hostile target. A second process makes all descriptors of the target blocking,
+ * again and again. The target prints "ready", calls work() until it reads a line, and
+ * prints how often it found a userfaultfd(2).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

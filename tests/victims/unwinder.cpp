@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// unwinder ROUNDS throws exceptions through probed functions, ROUNDS times. Objects in
-// their frames have destructors. Some exceptions are rethrown, and some are thrown
-// while another one is handled. One of the functions has a call among its first
-// instructions. In every tenth round, pthread_cancel() also unwinds the frames of a
-// thread. Prints how many rounds and how many cancelled threads were correct.
+// unwinder ROUNDS throws exceptions of several kinds through probed functions, and
+// sometimes cancels a thread. Prints how many rounds and cancelled threads were
+// correct.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -31,8 +29,7 @@ __attribute__((noinline)) void thrower(long n)
     throw Odd(n);
 }
 
-// The call is among the function's first instructions, inside the window of the entry
-// probe.
+// The call is inside the window of the entry probe.
 __attribute__((noinline, noreturn)) void calls_at_once(long n)
 {
     thrower(n);
@@ -104,8 +101,8 @@ int main(int argc, char** argv)
             unwound += result == PTHREAD_CANCELED;
         }
     }
-    // A thread that is cancelled before it runs has no frames to unwind. The numbers of
-    // destructors and calls therefore differ between runs, and are written to stderr.
+    // A thread that is cancelled before it runs has no frames to unwind. So these
+    // numbers differ between runs.
     std::printf("good %ld unwound %ld\n", good, unwound);
     std::fprintf(stderr, "destroyed %ld calls %ld\n", n_destroyed, n_calls);
     return 0;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Requests a correct uprobe from the kernel module, then impossible ones, then random
-// ones. Prints the result of each request that is not random, and whether any random
-// request was accepted. While the random uprobes are enabled, it calls the function
-// that they may hit. The last request is made without CAP_SYS_ADMIN.
+// Requests a correct uprobe from the kernel module, then impossible and random ones.
+// Prints the results. The last request is made without CAP_SYS_ADMIN.
 #include "abi/ioctl.h"
 
 #include <errno.h>
@@ -35,8 +33,6 @@ static int attach(int device, uint32_t kind, const struct dtk_uprobe *request)
     return ioctl(device, DTK_ATTACH, &list) != 0 ? -errno : site.error;
 }
 
-// Returns the offset of work() in the program's file. It equals the offset from the
-// start of the program in memory.
 static uint64_t offset_of_work(void)
 {
     extern const char __executable_start;

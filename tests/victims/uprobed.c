@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Functions for tests of uprobes. One function has arguments on the stack, one makes a
-// conditional tail call, and one gets a string in a page that has not been read yet.
-// uprobed N calls the functions N times and prints the sum. Without N, it calls work()
-// continuously until stdin ends. For each line on stdin, it then prints whether work()
-// was called since the previous line, and the first byte of work().
+// uprobed N calls functions N times and prints the sum. Without N, it calls work()
+// until stdin ends. For each line, it then prints whether work() was called, and the
+// first byte of work().
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

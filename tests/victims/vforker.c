@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// vforker ROUNDS: each round creates one child with vfork(), one with posix_spawn(),
-// and one with a clone() that shares the memory without being a thread. The vfork()
-// child calls work() before it execs. The clone() child and the parent call work(),
-// too.
+// vforker ROUNDS: creates children with vfork(), posix_spawn(), and a clone() with
+// shared memory. The children of vfork() and clone(), and the parent, call work().
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

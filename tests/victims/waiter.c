@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// waiter THREADS [leader-exits]: prints "ready PID", calls work() from several threads
-// until its stdin ends, and then prints how many times work() was called. With
-// leader-exits, the main thread exits after it has started the other threads.
+// waiter THREADS [leader-exits]: prints "ready PID", calls work() until its stdin ends,
+// and prints the number of calls. With leader-exits, the main thread exits at the
+// start.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,26 +9,18 @@
  *   the rest   R    .hash .dynsym .dynstr .note.stapsdt .stapsdt.base .eh_frame_hdr
  *                   .eh_frame .symtab .strtab .shstrtab, section headers
  *
- * Each link-time address equals an offset in the file. The entire file is loaded,
- * including sections that other libraries do not load, so that tools that can only read
- * memory find them. There are no relocations. provider.c stores the addresses of the
- * stubs after the object has been loaded.
+ * Each link-time address equals an offset in the file. All sections are loaded,
+ * for tools that can only read memory. There are no relocations. provider.c
+ * stores the addresses of the stubs after the load.
  *
- * The section .probes has the same name as in SystemTap, because bpftrace
- * searches for semaphores only there.
+ * bpftrace searches for semaphores only in a section with the name .probes.
  *
  * A stub is endbr64; nop; nop of 5 bytes; ret. The note gives the address of
- * the first nop, which the kernel's uprobes replace with a breakpoint and emulate. A
- * jump may replace both nops. A kernel that replaces the second nop with a call (since
- * 6.18) does no harm here, in contrast to compiled code (dtrace/sdt.h), because a stub
- * has no live data below the stack pointer. The stub's only argument, in %rdi, is the
- * address of the probe's arguments, one word each. This form supports twelve arguments
- * of any types. Every tracer can read memory, but few tracers can read vector
- * registers.
+ * the first nop. A jump may replace both nops, and the kernel (since 6.18) may
+ * replace the second nop with a call. The stub's only argument, in %rdi, is the
+ * address of the probe's arguments, one word each.
  *
- * The image is written without libelf, so that a program with probes needs no
- * other library. Most of the work is the layout, which libelf leaves to its
- * callers.
+ * The image is written without libelf, so that programs need no other library.
  */
 #include "internal.h"
 
@@ -133,7 +125,6 @@ static void dt_add_data(struct dt_making *m, uint64_t token)
 	dt_end(m, DT_S_data);
 }
 
-/* Adds an empty symbol table for the dynamic linker. */
 static void dt_add_dynamic_symbols(struct dt_making *m)
 {
 	static const Elf64_Sym none;
@@ -198,9 +189,9 @@ static void dt_add_notes(struct dt_making *m)
 
 /*
  * Adds the unwind tables. At every instruction of a stub, the return address is
- * on top of the stack. Each address in the tables is a signed 4-byte number.
- * It is relative to its own position (encoding 0x1b), or to the start of
- * .eh_frame_hdr (0x3b). LSB core, 10.5 and 10.6, defines these encodings.
+ * on top of the stack. LSB core, 10.5 and 10.6, defines the encodings of
+ * addresses: relative to their own position (0x1b) or to the start of
+ * .eh_frame_hdr (0x3b).
  */
 static void dt_add_frames(struct dt_making *m)
 {
@@ -270,7 +261,6 @@ static void dt_add_symbols(struct dt_making *m)
 	dt_end(m, DT_S_strtab);
 }
 
-/* Adds the section headers. Returns their offset in the file. */
 static uint64_t dt_add_section_headers(struct dt_making *m)
 {
 	static const struct {

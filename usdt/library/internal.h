@@ -60,8 +60,8 @@ struct dt_usdt_wanted {
 };
 
 /*
- * A growing block of bytes. It records whether all allocations succeeded, which the
- * caller checks once at the end.
+ * A growing block of bytes. The caller checks once at the end whether an
+ * allocation failed.
  */
 struct dt_bytes {
 	unsigned char *data;
@@ -112,8 +112,8 @@ struct dt_usdt_image {
 enum { DT_USDT_STUB_BYTES = 16 };
 
 /*
- * Makes an image. `token` is stored in the image, and distinguishes it from all
- * other images in this process. Returns 0 or ENOMEM.
+ * Makes an image. `token` distinguishes the image from all other images in this
+ * process. Returns 0 or ENOMEM.
  */
 DT_HIDDEN int dt_usdt_make_image(struct dt_usdt_image *image,
 				 const char *provider,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks names and types. A name is valid if D can express it and all readers
- * of notes accept it.
- *
- * Characters are classified as in ASCII, whatever the locale.
+ * of notes accept it. Characters are classified as in ASCII, whatever the
+ * locale.
  */
 #include "internal.h"
 
@@ -28,9 +27,8 @@ struct dt_shown {
 };
 
 /*
- * Returns the first len_bytes bytes of a text, but at most 40. Bytes that are not
- * visible ASCII could affect a terminal, so they are escaped. A space, for
- * example, becomes \x20.
+ * Returns at most 40 bytes of a text. Bytes that are not visible ASCII are
+ * escaped (\x20), because they could affect a terminal.
  */
 static struct dt_shown dt_shown(const char *text, size_t len_bytes)
 {

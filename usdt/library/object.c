@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads an image as a library of this process. It writes the image to a memory
- * file (memfd_create(2)) and calls dlopen(3) on it. If memory files, or code in
- * them, are not permitted, it uses a file below $TMPDIR, which is unlinked as
- * soon as it is loaded.
+ * Loads an image as a library of this process. It calls dlopen(3) on a memory
+ * file (memfd_create(2)), or on a file below $TMPDIR if code in memory files is
+ * not permitted. That file is unlinked as soon as it is loaded.
  *
  *   the name of the file     the name of the module, which tracers show
  *   the name for dlopen()    /proc/PID/fd/N, which a debugger of this process can open too
  *   the descriptor           stays open: tracers of the same user read the file through it
  *
- * The dynamic linker treats two libraries with the same name as one library.
- * Our names contain the number of a descriptor, which may be reused if the
- * program closes our descriptor. Therefore a loaded library is accepted only if
- * it contains the token of the image (dt_usdt_make_image()).
+ * If the program closes our descriptor, another file may get its number and
+ * name. dlopen() would then return the old library. So a loaded library is
+ * accepted only if it contains the token of the image (dt_usdt_make_image()).
  */
 #define _GNU_SOURCE
 #include "internal.h"
@@ -62,10 +60,9 @@ static int dt_trouble(struct dt_trouble *trouble, int error, const char *doing)
 }
 
 /*
- * Replaces a descriptor that is 0, 1 or 2 with one above 2, because other code uses the
- * first three as the standard streams. Returns the new descriptor, or -1 if no
- * descriptor is available. The old descriptor is closed in both cases. Returns any
- * other fd unchanged.
+ * Replaces a descriptor 0, 1 or 2, which other code uses as standard streams,
+ * with one above 2. Closes the old descriptor. Returns -1 if no descriptor is
+ * available. Returns any other fd unchanged.
  */
 static int dt_away_from_streams(int fd)
 {
@@ -111,10 +108,9 @@ static int dt_is_file(const struct stat *file, const char *path)
 }
 
 /*
- * Stores a path of the descriptor's file in `name`. Prefers a path below /proc,
- * but no such path leads to the file if /proc belongs to another PID namespace
- * or is not mounted. In that case, stores `path`, or returns -1 if `path` is NULL
- * or too long. Also returns -1 if the descriptor is not open.
+ * Stores a path of the descriptor's file in `name`: below /proc, or else
+ * `path`. Returns -1 if there is no such path, or if the descriptor is not
+ * open.
  */
 static int dt_find_name(int fd, char *name, size_t size, const char *path)
 {
@@ -145,7 +141,7 @@ static int dt_is_ours(void *handle, const struct dt_usdt_image *image,
 
 /*
  * Loads the descriptor's file. Takes ownership of the descriptor, which is
- * closed on failure. `path` is the file's path, or NULL if it has none.
+ * closed on failure. `path` is the file's path or NULL.
  */
 static int dt_open_library(struct dt_usdt_object *object,
 			   const struct dt_usdt_image *image, uint64_t token,
@@ -209,8 +205,8 @@ static int dt_load_from_memory(struct dt_usdt_object *object,
 		return -1;
 	}
 	/*
-	 * The seals prevent changes to the mapped file. If sealing fails, the
-	 * file can be loaded anyway.
+	 * The seals prevent changes to the mapped file. The file can also be
+	 * loaded without them.
 	 */
 	(void)fcntl(fd, F_ADD_SEALS,
 		    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers. Added probes are stored in `wanted` until they are loaded. Each load
- * creates a separate object, so that probes can be added after a load.
+ * Providers. Each load creates an object with the probes in `wanted`.
  *
- * The caller's variable always points to a probe that can be tested and fired.
- * This probe is dt_usdt_off, or is in the data of an object.
+ * The caller's variable always points to a probe that can be fired:
+ * dt_usdt_off, or a probe of an object.
  */
 #define _GNU_SOURCE /* strdup() */
 #include "internal.h"
@@ -128,10 +127,7 @@ static void dt_forget_wanted(struct dtrace_usdt_provider *provider)
 	provider->n_wanted = provider->room = 0;
 }
 
-/*
- * Makes the caller's variables point to the object's probes, and empties the list
- * of wanted probes.
- */
+/* Sets the caller's variables to the object's probes, and empties `wanted`. */
 static void dt_hand_out(struct dtrace_usdt_provider *provider,
 			struct dt_usdt_object *object,
 			const struct dt_usdt_image *image)

@@ -7,15 +7,13 @@
  *      ^                                             ^
  *      └──────holds── Probe ──────────points to──────┘
  *
- * A Probe has a reference to its Provider, which owns the slot that the Probe points
- * to. The slot is not part of the Probe, because the library writes to the slot when
- * the provider is destroyed, and the Probe may already be freed by then. The provider is
- * destroyed by destroy(), or when no references to it and its probes remain.
+ * The slot is not part of the Probe, because the library writes to the slot
+ * when the provider is destroyed. The Probe may already be freed by then. The
+ * provider is destroyed by destroy(), or when no references to it and its
+ * probes remain.
  *
- * This is a C extension, because a program tests at each probe whether the probe is
- * traced, and this test must be fast. `if probe:` calls only dt_probe_bool(), without a
- * Python frame. All code runs under the GIL, so no thread is in a probe while another
- * one destroys it.
+ * All code runs under the GIL, so no thread is in a probe while another one
+ * destroys it.
  */
 #define Py_LIMITED_API 0x030a0000
 #define PY_SSIZE_T_CLEAN
@@ -112,8 +110,8 @@ static void dt_provider_dealloc(struct dt_provider *self)
 }
 
 /*
- * Sets the kinds of the arguments. `types` is a tuple of str. Returns -1 if an
- * exception is set. The library has checked that all types are valid.
+ * Sets the kinds of the arguments from a tuple of str. The types must be valid.
+ * Returns -1 if an exception is set.
  */
 static int dt_set_kinds(struct dt_probe *probe, PyObject *types)
 {
@@ -134,9 +132,8 @@ static int dt_set_kinds(struct dt_probe *probe, PyObject *types)
 }
 
 /*
- * Checks that each element is a str that names a single type, because the
- * library would accept several types in one str. Returns -1 if an exception is
- * set.
+ * Checks that each element is a str that names a single type. Returns -1 if an
+ * exception is set.
  */
 static int dt_check_types(PyObject *types)
 {
@@ -157,7 +154,7 @@ static int dt_check_types(PyObject *types)
 }
 
 /*
- * Returns the types as one str, for example "int32_t string", or NULL if an
+ * Returns the types as one str, such as "int32_t string", or NULL if an
  * exception is set. The caller owns the reference.
  */
 static PyObject *dt_joined(PyObject *types)
@@ -217,9 +214,7 @@ static PyObject *dt_provider_probe(struct dt_provider *self, PyObject *args,
 
 	if (!dt_is_alive(self))
 		return NULL;
-	/*
-	 * The name and the types are positional arguments; `function` is a keyword argument.
-	 */
+	/* `function` is a keyword argument. The others are positional. */
 	first = PyTuple_GetSlice(args, 0, 1);
 	types = PyTuple_GetSlice(args, 1, PyTuple_Size(args));
 	if (first && types && dt_check_types(types) == 0 &&
@@ -281,11 +276,9 @@ static PyObject *dt_probe_enabled(struct dt_probe *self, void *nothing)
 }
 
 /*
- * Returns the text as UTF-8. Surrogates are converted to the bytes that they
- * represent in file names (PEP 383). If one of them does not represent a byte,
- * all surrogates are encoded like other characters. Returns NULL if an exception
- * is set. If the value does not own the text, sets *kept to the object that owns
- * it.
+ * Returns the text as UTF-8, or NULL if an exception is set. Surrogates become
+ * the bytes that they represent (PEP 383), or else are encoded like other
+ * characters. *kept is set to the owner of the text, unless the value owns it.
  */
 static const char *dt_text_of(PyObject *value, PyObject **kept)
 {
@@ -343,11 +336,9 @@ static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word,
 }
 
 /*
- * Handles the exception that the conversion of a value has raised, so that a program
- * behaves the same whether it is traced or not. The tracer gets 0 for a value of the
- * wrong type, and sys.unraisablehook() is called for the first such value of each
- * probe. Returns -1 for an exception that the value did not cause, such as
- * KeyboardInterrupt.
+ * Handles an exception from the conversion of a value: the tracer gets 0. Calls
+ * sys.unraisablehook() once for each probe. Returns -1 for other exceptions,
+ * such as KeyboardInterrupt.
  */
 static int dt_excuse(struct dt_probe *self)
 {
@@ -373,8 +364,8 @@ static int dt_fire(struct dt_probe *self, PyObject *const *values)
 			       &kept[i]) != 0)
 			error = dt_excuse(self);
 	/*
-	 * The slot is read last, because __index__() of a value may have destroyed the
-	 * provider.
+	 * __index__() of a value may have destroyed the provider, so the slot
+	 * is read last.
 	 */
 	if (error == 0)
 		dtrace_usdt_fire(self->slot->probe, words);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Additional modes of tests/victims/timed, for bench/static_probes. Each mode
- * does about 5 ns of work: alone, with a static probe, with a static probe
- * whose arguments are in memory, or with a call to an empty function.
+ * Additional modes of tests/victims/timed, for bench/static_probes. Each mode does
+ * about 5 ns of work, with no probe, with a static probe or with a call to an empty
+ * function.
  */
 #define _GNU_SOURCE
 #include <dtrace/sdt.h>
@@ -14,9 +14,8 @@ static unsigned long words[4];
 static inline unsigned long some_work(unsigned long n)
 {
 	/*
-	 * A call does not use the result of the previous call. The CPU
-	 * therefore executes consecutive calls in parallel, which halves the
-	 * time of each call.
+	 * Each call ignores the result of the previous call, so the CPU executes calls
+	 * in parallel. This halves the time of each call.
 	 */
 	for (int i = 0; i < 7; i++) {
 		n *= 0x9e3779b97f4a7c15UL;
@@ -58,10 +57,7 @@ BODY unsigned long probed_memory(unsigned long n)
 
 	*(volatile unsigned long *)&words[1] = n & 7;
 	*(volatile unsigned long *)&words[2] = got & 3;
-	/*
-	 * Makes the compiler read the arguments from memory, not from
-	 * registers.
-	 */
+	/* Makes the compiler read the arguments from memory. */
 	__asm__ volatile("" : : : "memory");
 	DTRACE_PROBE2(bench, memory, words[1], words[2]);
 	return got;
@@ -72,8 +68,8 @@ BODY unsigned long probed_pointer(unsigned long n)
 	unsigned long got = some_work(n), *p = words;
 
 	/*
-	 * Hides from the compiler that p points to words[], so that the probe's
-	 * arguments are in memory relative to a register.
+	 * Hides from the compiler that p points to words[]. The probe's arguments are
+	 * then in memory relative to a register.
 	 */
 	__asm__ volatile("" : "+r"(p));
 	*(volatile unsigned long *)&p[1] = n & 7;

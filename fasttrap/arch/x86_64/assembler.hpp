@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Encodes instructions with xbyak. Only files in this directory include this header.
 //
-// Each thread has one generator, because constructing a generator takes longer than
-// encoding an instruction. The generator writes into its own small buffer, from which
-// assemble() copies the bytes.
+// Each thread has one generator, because constructing a generator is slow. The
+// generator writes into its own small buffer, from which assemble() copies the bytes.
 #pragma once
 
 #define XBYAK_NO_EXCEPTION

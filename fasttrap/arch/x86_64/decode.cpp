@@ -2,16 +2,15 @@
 // Decodes bytes to an Instruction, in three steps.
 //
 //   lay_out()     applies the rules of the format to find the parts and the length
-//   capstone      reports whether the bytes are an instruction, how long it is, and which
-//                 registers it uses
+//   capstone      reports whether the bytes are an instruction, how long it is, and
+//                 which registers it uses
 //   opcodes.hpp   gives the operands and the flow of modelled instructions, which are
 //                 those with a row in its table
 //
-// The lengths from lay_out() and capstone must agree. Otherwise decode() refuses the
-// instruction, because after a copy of the wrong length the processor would execute
-// unrelated bytes. capstone 4 does not support the newest vector instructions. The
-// format of VEX and EVEX determines their length, so they are accepted as unmodelled
-// instructions. decode() assumes that they read and write all general registers.
+// The lengths from lay_out() and capstone must agree, because a copy of the wrong
+// length would execute unrelated bytes. Vector instructions that capstone 4 does not
+// support are accepted as unmodelled instructions that read and write all general
+// registers. The format of VEX and EVEX determines their length.
 #include "fasttrap/arch/x86_64/decode.hpp"
 
 #include "fasttrap/arch/x86_64/layout.hpp"
@@ -255,9 +254,8 @@ constexpr std::uint16_t syscall_reads =
     bits_of({Reg::rax, Reg::rdi, Reg::rsi, Reg::rdx, Reg::r10, Reg::r8, Reg::r9});
 constexpr std::uint16_t syscall_writes = bits_of({Reg::rax, Reg::rcx, Reg::r11});
 
-// Returns whether an instruction that matches the row is modelled. Checks what a row
-// cannot express: prefixes that change the meaning, and encodings that share an opcode
-// with another instruction.
+// Returns whether an instruction that matches the row is modelled. Checks prefixes that
+// change the meaning, and encodings that share an opcode with another instruction.
 bool is_modelled(const Row& row, const Layout& layout, const Instruction& insn)
 {
     bool has_repeat = (layout.prefixes & (prefix_rep | prefix_repne)) != 0;
@@ -327,8 +325,8 @@ void fill_meaning(const Layout& layout, Instruction& insn)
         insn.operands[0].size = static_cast<std::uint8_t>(size);
 }
 
-// Returns whether the instruction may be too new for capstone. lay_out() still
-// determines the right length for such an instruction.
+// Returns whether the instruction may be too new for capstone. Its length from
+// lay_out() is right.
 bool is_newer(const Layout& layout, const Instruction& insn)
 {
     constexpr unsigned mandatory =
@@ -403,7 +401,6 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
         return insn;
     }
     // A refused instruction never runs as a copy, so a wrong length does not matter.
-    // For example, capstone decodes ud1 as two bytes.
     if (found->length != layout.length && refusal_of(insn).empty())
         return refuse(Code::unsupported,
                       "two decoders disagree on the length of the instruction");

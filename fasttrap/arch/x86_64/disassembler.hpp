@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Uses capstone to find out whether bytes are an instruction, how long the instruction
-// is, and which general registers it reads and writes. Only disassembler.cpp includes
-// capstone's headers.
+// Uses capstone to find out whether bytes are an instruction, how long it is, and which
+// general registers it reads and writes. Only disassembler.cpp includes capstone's
+// headers.
 //
 // Each thread needs its own Disassembler, because decoding changes capstone's handle.
 #pragma once

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Chooses how an x86-64 instruction runs displaced, and makes its copy.
 //
-// The copy is at another address, where a RIP-relative operand would refer to other
-// memory. So the operand becomes [spare + disp32]. The spare register holds the address
-// that rip would have had. The length and the displacement stay the same, and the copy
-// may be at any distance from the original. ModRM changes from mod 00 rm 101 to mod 10
-// rm spare. The bit B (with EVEX, also X) must be cleared. It has no meaning for a
-// RIP-relative operand, but would extend the number of the base register.
+// At the copy's address, a RIP-relative operand would refer to other memory. So the
+// operand becomes [spare + disp32], and the spare register holds the value that rip
+// would have had. ModRM changes from mod 00 rm 101 to mod 10 rm spare. The bit B (with
+// EVEX, also X) is cleared, because it would extend the register number.
 //
 // The spare register is one of rsi, rdi and rbp. No instruction with a ModRM memory
 // operand uses any of them implicitly, and ModRM.reg and VEX.vvvv name at most two of
@@ -68,8 +66,8 @@ void clear_base_extension(const Layout& layout, Displaced& plan)
     }
     if (plan.copy[layout.vex_at] == std::byte{0xc5})
         return; // the two-byte VEX prefix contains neither B nor X
-    // B and X are stored inverted, so this clears them. With EVEX, X also extends the
-    // base. With VEX, X extends only the index in a SIB byte, and there is no SIB byte.
+    // B and X are stored inverted, so this clears them. With VEX, X has no effect,
+    // because there is no SIB byte.
     plan.copy[layout.vex_at + 1U] |= std::byte{0x60};
 }
 
@@ -113,10 +111,9 @@ Displaced plan_copy(const Instruction& insn)
     return plan;
 }
 
-// Writes a copy that repeats only the access that failed, with a mov of 1, 2, 4 or 8
-// bytes. A store is mov %rdi, 0(%rsi). A load overwrites the address register. For a
-// stack address, the address register is rbp instead of rsi. A non-canonical address in
-// rbp raises a stack fault (#SS), like the original.
+// Writes a copy that repeats only the access that failed, with a mov. A store is mov
+// %rdi, 0(%rsi). A load overwrites the address register. A stack address is in rbp, so
+// that a non-canonical address raises a stack fault (#SS), like the original.
 void put_access(Displaced& plan, const MemoryFault& fault)
 {
     std::size_t n = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Applies each modelled operation to a Machine (machine.hpp). All reads of memory come
-// first and the only write comes last, so an operation that faults has no effect. The
-// exception is call_rm, which can fault after its write. The written word is then below
-// the stack pointer.
+// Applies each modelled operation to a Machine (machine.hpp). The only write to memory
+// comes after all reads, so an operation that faults has no effect. The exception is
+// call_rm, whose write is below the stack pointer.
 #include "fasttrap/arch/x86_64/emulate.hpp"
 
 #include "fasttrap/arch/x86_64/machine.hpp"
@@ -15,8 +14,8 @@ class Operations : public Machine {
 public:
     using Machine::Machine;
 
-    // Executes the instruction. Returns false if an access to memory failed. fault()
-    // then describes the access.
+    // Executes the instruction. Returns false if an access to memory failed, which
+    // fault() describes.
     bool run()
     {
         switch (operation_of(insn_)) {
@@ -163,8 +162,8 @@ private:
     }
     void do_cmovcc()
     {
-        // The processor always reads the source. Even if the condition is false, it
-        // clears the upper half of a 4-byte destination.
+        // The processor always reads the source. It clears the upper half of a 4-byte
+        // destination even if the condition is false.
         std::uint64_t from = get(1);
         set(0, holds(insn_.condition, regs_.rflags) ? from : get(0));
     }

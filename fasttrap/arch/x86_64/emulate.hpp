@@ -11,9 +11,9 @@ namespace dt::x86 {
 
 Emulation emulate(const Instruction& insn, Registers& regs, TargetMemory& memory);
 
-// Returns whether emulate() can run insn. Such an instruction may read any memory. It
-// writes memory only by push, by call, or by a mov to the thread's own stack. All other
-// stores can be observed by other threads, so they must remain single instructions.
+// Returns whether emulate() can run insn. Such an instruction writes memory only by
+// push, by call, or by a mov to the thread's own stack. Other threads can observe all
+// other stores, so such a store must remain a single instruction.
 bool can_emulate(const Instruction& insn);
 
 // Returns the address of the memory operand, including the base of the segment.

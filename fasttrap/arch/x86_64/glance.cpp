@@ -4,9 +4,8 @@
 //
 //   prefixes ── opcode ──> GlanceRow { tail, traits } ── ModRM ──> length, displacement
 //
-// A Tail (tails.hpp) says which parts follow the opcode. lay_out() uses the same tails,
-// and a test compares the lengths from lay_out() and glance(). For bytes that are not
-// an instruction, the length is arbitrary or 0.
+// A Tail (tails.hpp) says which parts follow the opcode. For bytes that are not an
+// instruction, the length is arbitrary or 0.
 #include "fasttrap/arch/x86_64/glance.hpp"
 
 #include "fasttrap/arch/x86_64/layout.hpp"
@@ -24,8 +23,8 @@ struct GlanceRow {
     Tail tail = bare;
     std::uint16_t traits = 0; // set of Glance::Trait
     bool special = false;     // needs take_special()
-    // Set if quick_look() handles this opcode. quick_look() does not call
-    // take_special() and accepts no prefix except REX.
+    // Set if quick_look() handles this opcode, without take_special() and with no
+    // prefix except REX.
     bool simple = false;
     bool has_modrm = false;
     std::uint8_t imm_bytes = 0;
@@ -162,9 +161,9 @@ unsigned pass_modrm(const std::uint8_t* text, Glance& found)
     return 2 + (byte < 0x40 && (text[1] & 7) == 5 ? 4 : size);
 }
 
-// Handles instructions that consist of an opcode and optionally a REX prefix, ModRM and
-// an immediate. About four out of five instructions have this form. Returns length 0
-// for all other instructions.
+// Handles instructions with an opcode and optionally a REX prefix, ModRM and an
+// immediate, which are about four out of five. Returns length 0 for all other
+// instructions.
 Glance quick_look(const std::uint8_t* text)
 {
     unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;
@@ -310,8 +309,8 @@ private:
             found_.traits |= is_indexed() ? Glance::jump_table : Glance::jump_register;
     }
 
-    // Handles EVEX (62), XOP (8f) and VEX (c4, c5) prefixes with lay_out().
-    // Instructions with these prefixes are neither branches nor padding.
+    // Handles EVEX (62), XOP (8f) and VEX (c4, c5) prefixes with lay_out(). These
+    // instructions are neither branches nor padding.
     void take_vex(unsigned op)
     {
         if (op == 0x8f && (text_[at_] & 0x1f) < 8)

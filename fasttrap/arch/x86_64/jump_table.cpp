@@ -12,11 +12,10 @@
 //
 //   jmp *table(,%rdi,8)   or   mov (%rdx,%rdi,8), %rax ; jmp *%rax
 //
-// The search goes backwards through the text and ignores branches. That is enough
-// because compilers emit these instructions next to each other, and because the caller
-// then checks the entries of the table. A tail call through memory, such as
-// jmp *8(%rax), has no index. A jump that is notrack, or whose address comes from an
-// indexed load, is not a tail call, even if its table is unknown.
+// The search goes backwards through the text and ignores branches. The caller then
+// checks the entries of the table. A jump that is notrack, or whose address comes from
+// an indexed load, is not a tail call, even if its table is unknown. All other jumps
+// are tail calls, for example jmp *8(%rax).
 #include "fasttrap/arch/x86_64/jump_table.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -27,10 +26,9 @@ namespace dt::x86 {
 
 namespace {
 
-// The number of instructions before the jump that are searched for the load, which is
-// also the number before the load that are searched for the bound. More instructions
-// before the load are searched for the base, because the base may be hoisted out of a
-// long loop, for example that of an interpreter.
+// The number of instructions before the jump that are searched for the load, and the
+// number before the load that are searched for the bound. The base may be hoisted out
+// of a long loop, for example that of an interpreter.
 constexpr std::size_t dispatch_window = 32;
 constexpr std::size_t base_window = 65536;
 
@@ -64,9 +62,8 @@ public:
     }
 
 private:
-    // Returns the index of the last instruction that precedes `before` and writes the
+    // Returns the index of the last instruction before `before` that writes the
     // register. Searches only the dispatch_window instructions that precede the jump.
-    // Returns nullopt if none of them writes the register.
     std::optional<std::size_t> writer(std::size_t before, Reg reg) const
     {
         std::size_t first = jump_at_ > dispatch_window ? jump_at_ - dispatch_window : 0;
@@ -132,9 +129,9 @@ private:
 
     void take_absolute(std::size_t at) { take_load(at, 8); }
 
-    // Handles a load of an entry at base + index * size. In code that was compiled
-    // without optimisation, the address may be the sum of two registers, one of which
-    // an earlier lea has scaled. Returns false if the instruction is not such a load.
+    // Handles a load of an entry at base + index * size. Without optimisation, the
+    // address may be the sum of two registers, one of which an earlier lea has scaled.
+    // Returns false for other loads.
     bool take_load(std::size_t at, std::uint8_t size)
     {
         MemoryOperand memory = code_[at].memory;
@@ -177,9 +174,8 @@ private:
     }
 
     // Returns the address that a lea or mov put into the register, at most base_window
-    // instructions earlier. If the register is a copy of another register, continues
-    // with that register. Skips all other writes to the register, because they belong
-    // to other blocks, for example to an epilogue or another switch.
+    // instructions earlier. Follows copies from another register. Skips all other
+    // writes to the register, because they belong to other blocks.
     std::optional<std::uint64_t> value_of(std::size_t before, Reg reg) const
     {
         std::size_t first = before > base_window ? before - base_window : 0;
@@ -198,11 +194,10 @@ private:
         return std::nullopt;
     }
 
-    // Returns the number of entries according to the bound check, which compares the
-    // index with n and branches with ja, jae, jbe or jb. Returns 0 if there is no bound
-    // check, or if n is negative or too large. The index of the load may be a copy of
-    // the compared register. So any register is accepted, and the nearest bound check
-    // before the load is used.
+    // Returns the number of entries according to the bound check: a cmp with an
+    // immediate, then ja, jae, jbe or jb. Returns 0 without a check, or if the number
+    // is not plausible. Any register is accepted, because the index of the load may be
+    // a copy.
     std::uint32_t bound() const
     {
         std::size_t first = load_at_ > dispatch_window ? load_at_ - dispatch_window : 0;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Finds where the parts of an x86-64 instruction are: prefixes, opcode, ModRM,
-// immediate.
+// Finds where the parts of an x86-64 instruction are.
 //
 //   [legacy prefixes] [REX] opcode...        [ModRM [SIB] [disp]] [immediate]
 //   [legacy prefixes] VEX|EVEX|XOP opcode     ModRM [SIB] [disp]   [immediate]
 //
-// The layout follows from the format alone and not from the instruction's meaning
-// (Intel SDM volume 2, chapter 2 and appendix A). The decoder compares capstone's
-// length with the length of the layout. The relocation uses the layout to rewrite an
-// operand. The layout does not show whether the bytes are a valid instruction.
+// The layout follows from the format alone (Intel SDM volume 2, chapter 2 and appendix
+// A). It does not show whether the bytes are a valid instruction.
 #pragma once
 
 #include "fasttrap/instruction.hpp"
@@ -44,8 +41,8 @@ struct Layout {
     bool has_rex = false;
     // Set if another prefix follows the REX prefix, so that the processor ignores REX.
     bool misplaced_rex = false;
-    // The bits of REX, VEX, EVEX or XOP. VEX, EVEX and XOP contain the inverse of R, X,
-    // B and vvvv. The members below contain the values before this inversion.
+    // The bits of REX, VEX, EVEX or XOP. VEX, EVEX and XOP contain R, X, B and vvvv
+    // inverted. The members below contain the values before this inversion.
     bool w = false, r = false, x = false, b = false;
     std::uint8_t vvvv = 0; // register number in VEX, EVEX or XOP
 };
@@ -54,7 +51,6 @@ Layout lay_out(std::span<const std::byte> text);
 
 // Returns whether the opcode 0f `opcode` with these prefixes is AMD's extrq or insertq
 // (SSE4a), which have two immediate bytes. Without the prefixes, 0f 78 is vmread.
-// Intel processors support neither SSE4a nor vmread with such a prefix.
 constexpr bool is_extrq_or_insertq(unsigned opcode, unsigned prefixes)
 {
     return opcode == 0x78 && (prefixes & (prefix_operand_size | prefix_repne)) != 0 &&

@@ -2,9 +2,9 @@
 // The parts of a processor that operations use: operands, memory, flags.
 //
 // A Machine has a copy of the registers. If no access failed, emulate() stores the copy
-// in the caller's registers. After some operations, a processor leaves some flags
-// undefined. A Machine clears AF after logic operations and shifts, and computes the
-// other undefined flags as if they were defined. No code may depend on their values.
+// in the caller's registers. A Machine clears AF after logic operations and shifts. It
+// computes the other undefined flags as if they were defined. No code may depend on
+// their values.
 #pragma once
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -166,12 +166,10 @@ protected:
 
     // --- control ---
     void go_to(std::uint64_t where) { regs_.rip = where; }
-    // Returns whether a jump may lead to `where`, and records a fault if it may not.
-    // The processor checks an address from memory or a register before it executes the
-    // jump. If the address is not canonical, the jump raises the same exception as a
-    // read from that address. Addresses of more than 57 bits are never canonical.
-    // Addresses of 48 to 57 bits are accepted here. They are canonical only if the
-    // kernel uses five levels of page tables.
+    // Returns whether a jump may lead to `where`, and records a fault if it may not. A
+    // jump to a non-canonical address raises the same exception as a read from that
+    // address. Addresses of 48 to 57 bits are accepted, although they are canonical
+    // only with five levels of page tables.
     bool can_go_to(std::uint64_t where)
     {
         if (sign_extend_57(where) != where && !faulted_) {

@@ -3,9 +3,9 @@
 //
 // Apart from displacements and immediates, a program has only a few hundred different
 // instructions. Displacements and immediates do not change capstone's results for
-// one-byte and two-byte opcodes, except 0f c2 and 0f 0f (3DNow), where the immediate is
-// part of the opcode. A call to capstone, which also formats text, takes ten times as
-// long as a look-up in this cache.
+// one-byte and two-byte opcodes. Exceptions are 0f c2 and 0f 0f (3DNow), where the
+// immediate is part of the opcode. A call to capstone takes ten times as long as a
+// look-up in this cache.
 #pragma once
 
 #include "fasttrap/arch/x86_64/disassembler.hpp"

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A table of the modelled instructions, with one row per encoding.
 //
-// Each operation is a function in emulate.cpp. A row maps opcodes to an operation and
-// says where the operands are. An instruction without a row runs as a copy of itself.
-// X86_REFUSED lists encodings that must not run as a copy either, each with a reason
-// for the user.
-//
-// popf intentionally has no row, because ptrace cannot set the ID flag. Programs toggle
-// this flag to find out whether the processor has cpuid.
+// A row maps opcodes to an operation, which is a function in emulate.cpp. An
+// instruction without a row runs as a copy of itself. X86_REFUSED lists encodings that
+// must not run as a copy either. popf has no row, because ptrace cannot set the ID
+// flag, which programs toggle to detect cpuid.
 //
 // Columns: map, first opcode, number of consecutive opcodes, ModRM.reg (-1: any or
 // none), operation, form, operand size. The sizes are:
@@ -43,7 +40,7 @@ enum class Op : std::uint16_t {
 };
 
 // Says where the operands of an instruction are. In a form with rmN, the operand in
-// ModRM.rm has N bytes, whatever the size of the other operand.
+// ModRM.rm has N bytes.
 enum class Form : std::uint8_t {
     none,
     rm,

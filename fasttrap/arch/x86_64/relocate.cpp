@@ -30,8 +30,8 @@ bool near_jump_reaches(TargetAddr from, TargetAddr to)
     return fits_32(distance(from + near_jump_bytes, to));
 }
 
-// Returns the number of padding bytes before a literal. A literal must be aligned because
-// the program may have set AC, the flag that makes unaligned reads fault.
+// Returns the number of padding bytes before a literal. A literal must be aligned,
+// because unaligned reads fault if the program has set the flag AC.
 std::uint64_t padding_at(TargetAddr at)
 {
     return -at.value & 7;
@@ -280,8 +280,7 @@ Moving moving(const Instruction& insn)
 }
 
 // Returns whether insn is nop, xchg %ax,%ax, 0f 1f, int3, or a lea of a 64-bit register
-// to itself, such as lea 0(%rsi),%rsi. The displacement of the lea must be 0, but may
-// be encoded in any size.
+// to itself with the displacement 0.
 bool is_padding(const Instruction& insn)
 {
     if (insn.encoding != Encoding::legacy)

@@ -10,8 +10,7 @@
 //                         loop 1f; jmp 2f; 1: jmp target; 2:
 //   call                  a push of the original return address, and a jump
 //
-// A moved call pushes before it reads its target. The original call reads first. The
-// program cannot notice the difference, because leave_moved() undoes the push if the
+// A moved call pushes before it reads its target. leave_moved() undoes the push if the
 // read faults.
 #pragma once
 

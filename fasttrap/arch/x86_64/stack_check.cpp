@@ -9,8 +9,7 @@
 // Here %r14 points to g, Go's structure for the current goroutine. Functions that take
 // their arguments on the stack load g first: mov %fs:-8, %rcx. The bound is
 // g.stackguard0 at 0x10, or g.stackguard1 at 0x18. `more` grows the stack and jumps
-// back to the function's first instruction, so code after the check runs once for each
-// call.
+// back to the function's first instruction.
 #include "fasttrap/arch/x86_64/stack_check.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tables of the parts that follow an opcode byte: ModRM, an immediate of some size,
-// both, or nothing (Intel SDM volume 2, appendix A). lay_out() uses the tables to find
-// all parts, and glance() to find lengths.
+// both, or nothing (Intel SDM volume 2, appendix A).
 #pragma once
 
 #include <cstdint>

@@ -14,9 +14,9 @@ namespace dt {
 Registers from_user_regs(const user_regs_struct& user);
 
 // Writes the registers that `regs` contains. Leaves all other registers unchanged, for
-// example orig_rax and the selectors. If rip changes and the thread was stopped in a
-// system call that would be restarted, the caller must set orig_rax to -1. Otherwise
-// the kernel subtracts 2 from the new rip.
+// example orig_rax. If rip changes and the thread was stopped in a system call that
+// would be restarted, the caller must set orig_rax to -1. Otherwise the kernel
+// subtracts 2 from the new rip.
 void to_user_regs(const Registers& regs, user_regs_struct& user);
 
 } // namespace dt

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libdtrace compiles D programs, enables them, and consumes the data that they
- * record.
- *
- * The interface is that of DTrace on other systems: the same names, arguments
- * and return values.
+ * libdtrace compiles D programs, enables them, and consumes the data that they record.
+ * The names, arguments and return values are those of DTrace on other systems.
  *
  *   dtrace_open() -> dtrace_setopt() -> dtrace_proc_create() or _grab()
  *     -> dtrace_program_strcompile() -> dtrace_program_exec() -> dtrace_go()
@@ -12,19 +9,17 @@
  *     -> dtrace_aggregate_print() -> dtrace_close()
  *
  * <dtrace/actions.h> and <dtrace/faults.h> describe the contents of records and
- * aggregations, and the numbers of actions, aggregating functions, faults and
- * drops.
+ * aggregations, and the numbers of actions, aggregating functions, faults and drops.
  *
- * Only one thread may use a handle at a time. Functions return -1 or NULL on
- * error; dtrace_errno() and dtrace_errmsg() then describe the error. No
- * function ends the process, and functions print only to the FILE that they
- * were given. There are two exceptions: debug messages (_dtrace_debug) and,
- * with -x core, a core dump after an internal error.
+ * Only one thread may use a handle at a time. Functions return -1 or NULL on error;
+ * dtrace_errno() and dtrace_errmsg() then describe the error. No function ends the
+ * process, except that -x core dumps core after an internal error. Functions print only
+ * to the FILE that they were given, except debug messages (_dtrace_debug).
  *
- * These functions of other systems' libraries do not exist here. The right column says
- * what to use instead.
- *   dtrace_vopen           no replacement; other systems use it, for example, to read
- *                          crash dumps
+ * These functions of other systems do not exist here. The right column says what to use
+ * instead.
+ *
+ *   dtrace_vopen           no replacement
  *   dtrace_getopt_dof, dtrace_geterr_dof         use dtrace_anon_save(), which writes a
  *                          complete anonymous enabling
  *   dtrace_stmt_create, _action, _add, _destroy   write the program as D text
@@ -73,30 +68,24 @@ typedef int processorid_t;
 
 dtrace_hdl_t* dtrace_open(int version, int flags, int* error);
 void dtrace_close(dtrace_hdl_t* dtp);
-/*
- * Exists for compatibility. Always returns -1, because callers have no use for
- * a device descriptor.
- */
+/* Exists for compatibility. Always returns -1. */
 int dtrace_ctlfd(dtrace_hdl_t* dtp);
-/*
- * Updates the lists of modules that the traced processes and the kernel have
- * loaded.
- */
+/* Updates the lists of loaded modules of the traced processes and the kernel. */
 int dtrace_update(dtrace_hdl_t* dtp);
 int dtrace_errno(dtrace_hdl_t* dtp);
 const char* dtrace_errmsg(dtrace_hdl_t* dtp, int error);
 /*
- * Returns the source line of the last compile error with a caret below it.
- * Returns "" if there was no such error, or if the error is not in the program but
- * in a D library that it uses. The text is valid until the next compilation.
+ * Returns the source line of the last compile error with a caret below it. Returns ""
+ * if there was no such error, or if the error is in a D library. The text is valid
+ * until the next compilation.
  */
 const char* dtrace_errquote(dtrace_hdl_t* dtp);
 const char* dtrace_faultstr(dtrace_hdl_t* dtp, int fault);
 const char* dtrace_subrstr(dtrace_hdl_t* dtp, int subr);
 extern const char* _dtrace_version;
 /*
- * If not 0, all sessions of the process print debug messages on stderr. Set by
- * -x debug, and by dtrace_open() if DTRACE_DEBUG is in the environment.
+ * If not 0, all sessions of the process print debug messages on stderr. Set by -x
+ * debug, and by dtrace_open() if DTRACE_DEBUG is in the environment.
  */
 extern int _dtrace_debug;
 
@@ -208,8 +197,8 @@ typedef enum {
 #define DTRACE_C_CTL 0x4000
 #define DTRACE_C_SUGAR 0x10000 /* keep the text for dtrace_program_text() */
 /*
- * The program will be listed or printed, but not enabled. Other systems do not
- * have this flag.
+ * The program will be listed or printed, but not enabled. Other systems do not have
+ * this flag.
  */
 #define DTRACE_C_NOENABLE 0x100000
 
@@ -240,31 +229,26 @@ void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
                          dtrace_proginfo_t* info);
 /*
  * Returns the text of a program compiled with DTRACE_C_SUGAR, in which each if
- * statement has been rewritten as clauses. The text is valid until
- * dtrace_close().
+ * statement has been rewritten as clauses. The text is valid until dtrace_close().
  */
 const char* dtrace_program_text(dtrace_hdl_t* dtp, dtrace_prog_t* prog);
 /* Prints every DIFO of the program in the format of dtrace -S. */
 void dtrace_program_disasm(dtrace_hdl_t* dtp, dtrace_prog_t* prog, FILE* to);
 
-/*
- * Returns the number of provider blocks in the program.
- */
+/* Returns the number of provider blocks in the program. */
 int dtrace_program_providers(dtrace_hdl_t* dtp, dtrace_prog_t* prog);
 /*
- * Writes the header for the provider blocks of all programs (dtrace -h). The
- * header names `source` as its source. Fails with EDT_NOPROV if there are no
- * provider blocks.
+ * Writes the header for the provider blocks of all programs (dtrace -h). The header
+ * names `source` as its source. Fails with EDT_NOPROV if there are no provider blocks.
  */
 int dtrace_program_header(dtrace_hdl_t* dtp, FILE* to, const char* source);
 /* omit the definitions that give args[] their types */
 #define DTRACE_D_STRIP 0x01
 #define DTRACE_D_PROBES 0x02 /* no effect: the provider blocks are always written */
 /*
- * Writes the object file for the program's provider blocks (dtrace -G), or for
- * those of all programs if prog is null. Reads, but does not change, the
- * objects that this file will be linked with. Refuses an object that contains a
- * probe of one of these providers if that provider does not define the probe.
+ * Writes the object file for the program's provider blocks (dtrace -G), or for those of
+ * all programs if prog is null. Only reads the objects that this file will be linked
+ * with. Refuses an object with a probe that its provider block does not define.
  */
 int dtrace_program_link(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t dflags,
                         const char* file, int objc, char* const objv[]);
@@ -283,9 +267,8 @@ typedef struct dtrace_probedesc {
 } dtrace_probedesc_t;
 
 /*
- * dtrace_stmt_iter() calls func for each probe description of each clause, with
- * macros expanded. A non-zero result of func ends the iteration and is
- * returned.
+ * dtrace_stmt_iter() calls func for each probe description of each clause, with macros
+ * expanded. A non-zero result of func ends the iteration and is returned.
  */
 typedef struct dtrace_ecbdesc {
     dtrace_probedesc_t dted_probe;
@@ -308,15 +291,12 @@ typedef struct dtrace_probeinfo {
     dtrace_attribute_t dtp_attr;  /* attributes of the probe description */
     dtrace_attribute_t dtp_arga;  /* attributes of the probe's arguments */
     /*
-     * The C declarations of args[]. The pointers in this struct are valid until
-     * the next call to dtrace_probe_info().
+     * The C declarations of args[]. The pointers in this struct are valid until the
+     * next call to dtrace_probe_info().
      */
     char* const* dtp_argt;
     int dtp_argc;
-    /*
-     * The reason why the types of the arguments are not known. Null if they are
-     * known, or if the probe has no arguments.
-     */
+    /* The reason why the types of the arguments are not known. Otherwise null. */
     const char* dtp_why;
 } dtrace_probeinfo_t;
 
@@ -326,10 +306,9 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
 int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
                       dtrace_probeinfo_t* info);
 /*
- * Visits the sites of a probe in a process: each place where the probe fires,
- * and the patch that would be written there if all probes of the last
- * dtrace_probe_iter() were enabled now. The process is not changed. A probe
- * that is not in a process has no sites.
+ * Visits the sites of a probe in a process, with the patch that would be written to
+ * each site. The plan assumes that all probes of the last dtrace_probe_iter() are
+ * enabled. The process is not changed. A probe that is not in a process has no sites.
  */
 enum { DTRACE_SITE_JUMP, DTRACE_SITE_INT3, DTRACE_SITE_REFUSED };
 typedef struct dtrace_sitedesc {
@@ -343,8 +322,8 @@ int dtrace_site_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
                      dtrace_site_f* func, void* arg);
 
 /*
- * Stores the names of at most n_names providers in names. Returns the number of
- * all providers, which may be larger than n_names.
+ * Stores the names of at most n_names providers in names. Returns the number of all
+ * providers, which may be larger than n_names.
  */
 int dtrace_provider_modules(dtrace_hdl_t* dtp, const char** names, int n_names);
 
@@ -358,24 +337,23 @@ char* dtrace_desc2str(const dtrace_probedesc_t* desc, char* to, size_t len);
 const char* dtrace_stability_name(uint8_t stability);
 const char* dtrace_class_name(uint8_t dependency);
 /*
- * Return the weaker (min) or the stronger (max) of two attributes, separately
- * for each of the three parts.
+ * Return the weaker (min) or the stronger (max) of two attributes, separately for each
+ * of the three parts.
  */
 dtrace_attribute_t dtrace_attr_min(dtrace_attribute_t a, dtrace_attribute_t b);
 dtrace_attribute_t dtrace_attr_max(dtrace_attribute_t a, dtrace_attribute_t b);
 char* dtrace_attr2str(dtrace_attribute_t attribute, char* to, size_t len);
 /*
- * Parses "Stable/Private/Common", in upper or lower case. Returns -1 if the
- * text is malformed.
+ * Parses "Stable/Private/Common", in upper or lower case. Returns -1 if the text is
+ * malformed.
  */
 int dtrace_str2attr(const char* text, dtrace_attribute_t* attribute);
 
 /* --- processes --- */
 typedef void dtrace_proc_f(dtrace_hdl_t*, struct ps_prochandle*, void*);
 /*
- * Starts a program in a process that is stopped until dtrace_proc_continue().
- * If func is not null, it is called once, with the new process, before this
- * function returns.
+ * Starts a program in a process that is stopped until dtrace_proc_continue(). If func
+ * is not null, it is called with the new process before this function returns.
  */
 struct ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
                                          char* const argv[], dtrace_proc_f* func,
@@ -384,31 +362,26 @@ struct ps_prochandle* dtrace_proc_grab(dtrace_hdl_t* dtp, pid_t pid, int flags);
 void dtrace_proc_continue(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 void dtrace_proc_release(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /*
- * Returns the status from waitpid(2) if the process has exited, and 0 if it is
- * traced or has been released. An exit with status 0 is therefore also reported
- * as 0. Returns -1 if the session has lost the process, which may still run.
+ * Returns the status from waitpid(2) if the process has exited, and 0 if it is traced
+ * or has been released. An exit with status 0 is also reported as 0. Returns -1 if the
+ * session has lost the process, which may still run.
  */
 int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
-/*
- * Returns the number of living children that are traced because of -x
- * follow=fork.
- */
+/* Returns the number of living children that are traced because of -x follow=fork. */
 int dtrace_proc_followed(dtrace_hdl_t* dtp);
 
 /*
- * Makes text from a target safe for a terminal. Control characters, and bytes
- * that are not UTF-8, become octal escapes (\ooo). If is_name is not 0, every
- * control character and backslash is escaped. Otherwise, newlines, tabs and
- * backslashes are kept. Writes at most size bytes including the terminating
- * zero, and returns the length of the entire text, as snprintf(3) does.
+ * Makes text from a target safe for a terminal. Control characters, and bytes that are
+ * not UTF-8, become octal escapes (\ooo). Newlines, tabs and backslashes are escaped
+ * only if is_name is not 0. Writes at most size bytes including the terminating zero.
+ * Returns the length of the entire text, as snprintf(3) does.
  */
 size_t dtrace_printable(const char* text, int is_name, char* to, size_t size);
 pid_t dtrace_proc_getpid(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 
 /*
- * A patch is a place where the code of a process differs from the file from
- * which it was mapped. Patches are found by reading the memory of the process,
- * which need not be traced.
+ * A patch is a place where the code of a process differs from the file from which it
+ * was mapped. The process need not be traced, because only its memory is read.
  */
 enum { DTRACE_PATCH_JUMP, DTRACE_PATCH_INT3, DTRACE_PATCH_UNKNOWN };
 typedef struct dtrace_patchdesc {
@@ -447,11 +420,12 @@ int dtrace_go(dtrace_hdl_t* dtp);
 int dtrace_stop(dtrace_hdl_t* dtp);
 /*
  * Writes the programs that were passed to dtrace_program_exec() as an anonymous
- * enabling. The caller calls this function instead of dtrace_go(). When the
- * kernel module is loaded, it reads the enabling from DTRACE_ANON_FILE. In a
- * later session with the option grabanon, dtrace_go() claims the enabling.
- * dtrace_go() then fails with EDT_ISANON if dtrace_program_exec() was called in
- * the later session, and with EDT_NOANON if there is no enabling.
+ * enabling. The caller calls this function instead of dtrace_go(). The kernel module
+ * reads the enabling from DTRACE_ANON_FILE when it is loaded.
+ *
+ * In a later session with the option grabanon, dtrace_go() claims the enabling. It
+ * fails with EDT_ISANON after a dtrace_program_exec(), and with EDT_NOANON if there is
+ * no enabling.
  */
 #define DTRACE_ANON_FILE "/etc/dtrace/anonymous"
 int dtrace_anon_save(dtrace_hdl_t* dtp, FILE* to);
@@ -510,8 +484,10 @@ typedef struct dtrace_probedata {
 enum {
     DTRACE_CONSUME_ERROR = -1,
     DTRACE_CONSUME_THIS = 0, /* print the record */
-    /* if a record function returns this, the record is skipped; if a probe function
-       returns it, all records of the firing are skipped */
+    /*
+     * from a record function: skip the record; from a probe function: skip all records
+     * of the firing
+     */
     DTRACE_CONSUME_NEXT = 1,
     DTRACE_CONSUME_ABORT = 2
 };
@@ -533,14 +509,12 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
 
 /* --- output formats (-x format) --- */
 /*
- * Callbacks and handlers are called for every format. In json and folded, the
- * lines for a firing are printed after the callback has been called for the
- * last action of the firing. The lines do not contain actions that a callback
- * skipped. In json, each fault and each drop is also printed as a line, before
- * its handler is called. In json and folded, the standard output of a system()
- * command goes to stderr, so that it does not mix with the lines. The
- * dtrace_aggregate_walk functions and the functions of the section "printing
- * records" ignore the format.
+ * Callbacks and handlers are called for every format. In json and folded, the lines for
+ * a firing are printed after the callback for its last action. Skipped actions are
+ * omitted. In json, each fault and each drop is also printed, before its handler is
+ * called. In json and folded, the standard output of a system() command goes to stderr.
+ * The dtrace_aggregate_walk functions and the section "printing records" ignore the
+ * format.
  */
 
 /* --- printing records --- */
@@ -548,23 +522,23 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
  * These functions are for callbacks that print records themselves.
  *
  * Formats stay valid until dtrace_close(). A null format means the format of the
- * printf(), system(), freopen() or printa() that made the record. If that printa()
- * has no format, dtrace_fprinta() prints in the default form. If fp is null, the
- * text is passed to the handler that dtrace_handle_buffered() has set.
+ * statement that made the record. If that is a printa() without a format,
+ * dtrace_fprinta() prints in the default form. If fp is null, the text is passed to the
+ * handler that dtrace_handle_buffered() has set.
  *
- * recs points to the first record to print, and n_recs is the number of records
- * from there on. Their offsets are relative to buf, which has len bytes. Callers
- * pass dtpda_data as buf and dtepd_size as len.
+ * recs points to the first record to print, and n_recs is the number of records from
+ * there on. Their offsets are relative to buf, which has len bytes. Callers pass
+ * dtpda_data as buf and dtepd_size as len.
  *
  * The functions return the number n of records that they used. A callback that is
- * called for each record must then ignore the calls for the next n - 1 records.
- * The functions fail with EDT_DMISMATCH if there are too few records.
+ * called for each record must then ignore the calls for the next n - 1 records. The
+ * functions fail with EDT_DMISMATCH if there are too few records.
  */
 void* dtrace_printf_create(dtrace_hdl_t* dtp, const char* format);
 void* dtrace_printa_create(dtrace_hdl_t* dtp, const char* format);
 /*
- * Copies the text of a format, truncated to len bytes. Returns the size of the
- * entire text, including its terminating zero.
+ * Copies the text of a format, truncated to len bytes. Returns the size of the entire
+ * text, including its terminating zero.
  */
 size_t dtrace_printf_format(dtrace_hdl_t* dtp, void* format, char* to, size_t len);
 int dtrace_fprintf(dtrace_hdl_t* dtp, FILE* fp, void* format,
@@ -582,10 +556,7 @@ int dtrace_system(dtrace_hdl_t* dtp, FILE* fp, void* format,
 int dtrace_freopen(dtrace_hdl_t* dtp, FILE* fp, void* format,
                    const dtrace_probedata_t* data, const dtrace_recdesc_t* recs,
                    uint_t n_recs, const void* buf, size_t len);
-/*
- * Prints len bytes at data as a value of this type, in the format of D's
- * print().
- */
+/* Prints len bytes at data as a value of this type, in the format of D's print(). */
 int dtrace_print(dtrace_hdl_t* dtp, FILE* fp, const char* type_name, const void* data,
                  size_t len);
 
@@ -620,11 +591,10 @@ typedef int dtrace_handle_drop_f(const dtrace_dropdata_t*, void*);
 int dtrace_handle_drop(dtrace_hdl_t* dtp, dtrace_handle_drop_f* func, void* arg);
 
 /*
- * The handler is called when a target exits, in which case message may be null.
- * It is also called with a message about a target, or with a null handle and a
- * message about the session. Targets include processes that the caller did not
- * name: followed children and processes that started later. The handle of such
- * a process is invalid after the call that reports its exit.
+ * Called when a target exits, and for messages about a target or the session. message
+ * may be null if a target exits. The handle is null for a message about the session.
+ * Followed children and processes that started later are also targets. Their handles
+ * are invalid after the call that reports their exit.
  */
 typedef void dtrace_handle_proc_f(struct ps_prochandle*, const char* message, void*);
 int dtrace_handle_proc(dtrace_hdl_t* dtp, dtrace_handle_proc_f* func, void* arg);
@@ -658,10 +628,9 @@ int dtrace_handle_setopt(dtrace_hdl_t* dtp, dtrace_handle_setopt_f* func, void* 
 
 /* --- aggregations --- */
 /*
- * Describes the records of dtada_data, which are the variable's id, the keys
- * and the value. In the record of the value, dtrd_action is the aggregating
- * function, and dtrd_arg contains the parameters of lquantize() and
- * llquantize().
+ * Describes the records of dtada_data: the variable's id, the keys and the value. In
+ * the record of the value, dtrd_action is the aggregating function. dtrd_arg contains
+ * the parameters of lquantize() and llquantize().
  */
 typedef struct dtrace_aggdesc {
     const char* dtagd_name; /* without @ */
@@ -692,11 +661,10 @@ typedef struct dtrace_aggdata {
     const dtrace_eprobedesc_t* dtada_edesc; /* the ECB whose EPID is dtagd_epid */
     const dtrace_probedesc_t* dtada_pdesc;
     /*
-     * Null without -x aggpercpu. With this option, points to the values that were
-     * merged into dtada_value, each of dtada_valuesize bytes. There is one value
-     * for each CPU, by CPU number, and a last one for data whose CPU is not known.
-     * A thread that finds the buffer of its CPU in use takes the next buffer. Its
-     * data are then counted for the CPU of that buffer.
+     * Null without -x aggpercpu. Otherwise the values that were merged into
+     * dtada_value, each of dtada_valuesize bytes, in the order of CPU numbers. The last
+     * value is for data whose CPU is not known. A value may include data of other CPUs,
+     * if the buffers of these CPUs were in use.
      */
     char** dtada_percpu;
     int dtada_npercpu;
@@ -727,9 +695,9 @@ int dtrace_aggregate_walk_keyrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* fu
 int dtrace_aggregate_walk_valrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);
 /*
- * These functions sort like the functions without "var" in their names. Entries
- * with equal keys (or values) are in ascending order of their variables' ids,
- * or in descending order if the name contains "rev".
+ * These functions sort like the functions without "var" in their names. Entries with
+ * equal keys (or values) are in ascending order of their variables' ids, or in
+ * descending order if the name contains "rev".
  */
 int dtrace_aggregate_walk_keyvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);
@@ -740,20 +708,16 @@ int dtrace_aggregate_walk_keyvarrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f*
 int dtrace_aggregate_walk_valvarrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                           void* arg);
 /*
- * Calls func once for each key of several aggregations, in the order in which
- * printa() prints the keys. The first of the n_ids + 1 entries is any entry
- * that has the key. The remaining ones are the entries of the aggregations in
- * the order of ids. If an aggregation does not have the key, its entry is empty.
- * The result of func applies to the entire row.
+ * Calls func once for each key of several aggregations, in the order in which printa()
+ * prints the keys. The first of the n_ids + 1 entries is any entry that has the key.
+ * The entries of the aggregations follow in the order of ids. If an aggregation does
+ * not have the key, its entry is empty. The result of func applies to the entire row.
  */
 typedef int dtrace_aggregate_walk_joined_f(const dtrace_aggdata_t**, int, void*);
 int dtrace_aggregate_walk_joined(dtrace_hdl_t* dtp, const dtrace_aggvarid_t* ids,
                                  int n_ids, dtrace_aggregate_walk_joined_f* func,
                                  void* arg);
-/*
- * Prints every aggregation that printa() has not printed. walk is ignored and
- * may be null. It exists only for source compatibility.
- */
+/* Prints every aggregation that printa() has not printed. walk is ignored. */
 int dtrace_aggregate_print(dtrace_hdl_t* dtp, FILE* fp, dtrace_aggregate_walk_f* walk);
 void dtrace_aggregate_clear(dtrace_hdl_t* dtp);
 
@@ -766,13 +730,11 @@ int dtrace_uaddr2str(dtrace_hdl_t* dtp, pid_t pid, uint64_t addr, char* to, size
 int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len);
 
 /*
- * An object names a module in D's notation: "a.out", "libc.so.6",
- * "pid42`libc.so.6". An object that names no process refers to the first traced
- * process. EXEC stands for the program of the first traced process, RTLD for
- * its dynamic linker, and EVERY and UMODS for all its modules. KMODS stands for
- * the kernel's modules. Only dtrace_lookup_by_name() accepts KMODS; all other
- * functions fail with EDT_NOMOD. Returned names stay valid until
- * dtrace_close().
+ * An object names a module in D's notation: "a.out", "libc.so.6", "pid42`libc.so.6". An
+ * object without a process refers to the first traced process. EXEC stands for its
+ * program, RTLD for its dynamic linker, and EVERY and UMODS for all its modules. KMODS
+ * stands for the kernel's modules. Only dtrace_lookup_by_name() accepts KMODS; all
+ * other functions fail with EDT_NOMOD. Returned names stay valid until dtrace_close().
  */
 #define DTRACE_OBJ_EXEC ((const char*)0L)
 #define DTRACE_OBJ_RTLD ((const char*)1L)
@@ -810,25 +772,23 @@ typedef struct dtrace_syminfo {
     unsigned long dts_id; /* always 0 */
 } dtrace_syminfo_t;
 /*
- * Finds a function with this name or, if there is none, a variable. sym and
- * info may be null. st_value is an address in the process. st_size is 0 if the
- * size is not known, for example for a variable without type data. Errors:
- * EDT_NOMOD, EDT_NOSYM.
+ * Finds a function with this name or, if there is none, a variable. sym and info may be
+ * null. st_value is an address in the process. st_size is 0 if the size is not known.
+ * Errors: EDT_NOMOD, EDT_NOSYM.
  */
 int dtrace_lookup_by_name(dtrace_hdl_t* dtp, const char* object, const char* name,
                           Elf64_Sym* sym, dtrace_syminfo_t* info);
 /*
- * Finds the function at an address of the first traced process. Errors:
- * EDT_NOMOD, EDT_NOSYMADDR.
+ * Finds the function at an address of the first traced process. Errors: EDT_NOMOD,
+ * EDT_NOSYMADDR.
  */
 int dtrace_lookup_by_addr(dtrace_hdl_t* dtp, Elf64_Addr addr, Elf64_Sym* sym,
                           dtrace_syminfo_t* info);
 
 /* --- types --- */
 /*
- * Types come from DWARF instead of the CTF of other systems. The description of
- * a type contains its kind, size and name, and refers to the types that it is
- * made of. A type stays valid until dtrace_close().
+ * Types come from DWARF instead of the CTF of other systems. A type stays valid until
+ * dtrace_close().
  */
 typedef struct dtrace_type dtrace_type_t;
 #define DTT_FL_USER 0x1 /* belongs to a traced process, not to D */
@@ -838,15 +798,15 @@ typedef struct dtrace_typeinfo {
     uint_t dtt_flags;
 } dtrace_typeinfo_t;
 /*
- * Finds a type such as "int", "struct foo *" or "foo_t". If object is
- * DTRACE_OBJ_EVERY, searches all modules, then D's own types. Errors: EDT_NOTYPE
- * if there is no such type, EDT_NOCTF if the module has no type data.
+ * Finds a type such as "int", "struct foo *" or "foo_t". If object is DTRACE_OBJ_EVERY,
+ * searches all modules, then D's own types. Errors: EDT_NOTYPE if there is no such
+ * type, EDT_NOCTF if the module has no type data.
  */
 int dtrace_lookup_by_type(dtrace_hdl_t* dtp, const char* object, const char* name,
                           dtrace_typeinfo_t* info);
 /*
- * Returns the type of a symbol found by dtrace_lookup_by_name() or _by_addr();
- * sym may be null.
+ * Returns the type of a symbol found by dtrace_lookup_by_name() or _by_addr(). sym may
+ * be null.
  */
 int dtrace_symbol_type(dtrace_hdl_t* dtp, const Elf64_Sym* sym,
                        const dtrace_syminfo_t* symbol, dtrace_typeinfo_t* info);
@@ -876,8 +836,8 @@ typedef struct dtrace_typedesc {
     uint64_t dtty_size;    /* bytes */
     int dtty_signed;       /* for an integer */
     /*
-     * The element type of a pointer or array, the type that a typedef names, or
-     * the result type of a function. Null for other types.
+     * The element type of a pointer or array, the type that a typedef names, or the
+     * result type of a function. Null for other types.
      */
     const dtrace_type_t* dtty_base;
     uint64_t dtty_count; /* for an array: the number of elements */
@@ -893,9 +853,9 @@ typedef struct dtrace_memberdesc {
 } dtrace_memberdesc_t;
 typedef int dtrace_member_f(dtrace_hdl_t*, const dtrace_memberdesc_t*, void*);
 /*
- * Visits the members of a struct or union, the enumerators of an enumeration,
- * or the parameters of a function. Follows typedefs. Other types have no
- * members. A non-zero result of func ends the iteration and is returned.
+ * Visits the members of a struct or union, the enumerators of an enumeration, or the
+ * parameters of a function. Follows typedefs. A non-zero result of func ends the
+ * iteration and is returned.
  */
 int dtrace_type_member_iter(dtrace_hdl_t* dtp, const dtrace_type_t* type,
                             dtrace_member_f* func, void* arg);

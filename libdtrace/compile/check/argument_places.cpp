@@ -37,7 +37,7 @@ struct Classes {
         return static_cast<unsigned>(std::count(words.begin(), words.end(), wanted));
     }
     // The type is a union in which a __float128 or a vector shares a word with a member
-    // of another class. Compilers differ in how they pass such a union.
+    // of another class. Compilers pass such unions differently.
     bool is_disputed = false;
     void add(std::uint64_t word, Class one)
     {
@@ -54,8 +54,8 @@ struct Classes {
 
 constexpr Classes memory{{Class::Memory, Class::Memory}};
 
-// Returns the classes of a type without members: the class of its first word, and the
-// class of the following words.
+// Returns the class of the first word of a type without members, and the class of the
+// following words.
 std::pair<Class, Class> classes_of_scalar(const Type* type)
 {
     switch (type->passing) {
@@ -132,11 +132,9 @@ Classes classes_of(const Type* type)
     return classes;
 }
 
-// Returns whether it is unknown how compilers pass this type. For example, if a word of
-// a struct contains no member, it may contain an unnamed bit-field, which debug data
-// omit. Some compilers assign a class to such a word and some do not. But if the
-// struct contains an empty class or has an alignment above 8 bytes, the word is assumed
-// to be padding, which all compilers handle in the same way.
+// Returns whether it is unknown how compilers pass this type. A word without a member
+// may contain an unnamed bit-field, which debug data omit. Compilers differ in how they
+// pass such a word.
 bool is_unknown(const Type* type, const Classes& classes)
 {
     if (type->passing == Passing::Unknown || classes.is_disputed)
@@ -159,8 +157,7 @@ ArgumentPlace in_registers_of(const Type* type, unsigned n_integers)
     return {is_struct || n_integers != 0 ? Kind::Registers : Kind::Float, 0};
 }
 
-// Rounds a number of stack words up to a multiple of the alignment, or of one word if
-// the alignment is smaller.
+// Rounds a number of stack words up to a multiple of the alignment.
 unsigned aligned(unsigned words, std::uint32_t align_bytes)
 {
     unsigned to = std::max(align_bytes / 8, 1u);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Finds out where a function's arguments are at its entry: in which argN, or at which
-// word of the stack. The rules are those of the calling convention of x86-64 (System V
-// psABI, 3.2.3).
+// word of the stack. The rules are those of x86-64 (System V psABI, 3.2.3).
 //
 // arg0 to arg5 are the six integer registers. arg6 and the following ones are the words
 // on the stack above the return address. argN never denotes a floating-point register.
@@ -31,8 +30,8 @@ struct ArgumentPlace {
     bool operator==(const ArgumentPlace&) const = default;
 };
 
-// Returns the places of all parameters. ArgumentPlace::n may be larger than 9, although
-// D has no argN after arg9.
+// Returns the places of all parameters. ArgumentPlace::n may exceed 9, the largest N of
+// argN in D.
 std::vector<ArgumentPlace> argument_places(const std::vector<const Type*>& parameters,
                                            const Type* result);
 
@@ -41,8 +40,8 @@ std::vector<ArgumentPlace> argument_places(const std::vector<const Type*>& param
 std::vector<ArgumentPlace>
 kernel_argument_places(const std::vector<const Type*>& parameters, const Type* result);
 
-// Returns the place of a function's result at a return probe. There, arg1 is the
-// register in which a function returns an integer.
+// Returns the place of a function's result at a return probe. arg1 is the register of
+// an integer result.
 ArgumentPlace result_place(const Type* result);
 
 } // namespace dt

@@ -23,9 +23,9 @@ struct Argument {
 // Returns the arguments that a provider declares for a probe.
 std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types,
                                    ForeignTypes& foreign);
-// Returns the arguments of a function's probe. The arguments of an entry probe are the
-// function's parameters. Those of a return probe are the offset of the return site in
-// the function, and the result unless it is void.
+// Returns the arguments of a function's probe. An entry probe has the function's
+// parameters. A return probe has the offset of the return site and, unless it is void,
+// the result.
 std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& types,
                                    TypeTable& table);
 

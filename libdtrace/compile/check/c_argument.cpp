@@ -25,8 +25,8 @@ public:
     }
 
 private:
-    // Returns whether C can declare the type without its body. That is impossible for
-    // enumerations and for structures without a tag.
+    // Returns whether C can declare the type without its body. C cannot do so for
+    // enumerations and structures without a tag.
     static bool has_a_declaration(const Type* type)
     {
         type = type->resolve();
@@ -36,8 +36,7 @@ private:
                (!type->is_struct_or_union() || !type->name.empty());
     }
 
-    // Returns void with the type's volatile qualifier, because in C a pointer to void
-    // can point to any object.
+    // Returns void with the type's volatile qualifier.
     const Type* any(const Type* type)
     {
         bool is_volatile = false;
@@ -99,8 +98,7 @@ private:
         }
     }
 
-    // Returns the Boolean type under the name of a macro that the generated header
-    // defines for C and C++.
+    // Returns the Boolean type under the name of a macro in the generated header.
     const Type* boolean()
     {
         constexpr char name[] = "DTRACE_USDT_BOOL_";

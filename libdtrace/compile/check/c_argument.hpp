@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Declares a probe argument in C for a generated header that includes none of the
-// program's headers. Typedefs are replaced with their types, and structures are named
-// by their tag. A pointer to an enumeration, to an array or to a structure without a tag
-// becomes a pointer to void. The data that a pointer points to are const, because
-// probes do not write.
+// program's headers. Typedefs are replaced with their types. If C cannot declare the
+// pointee without its body, the pointer becomes a pointer to void. Pointees are const,
+// because probes do not write.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -19,9 +18,9 @@ struct CArgument {
     std::string declaration; // "const struct connection *NAME"
 };
 
-// Returns the declaration of an argument of this type, or a string that says why the
-// type cannot be an argument. Adds the tags that the declaration uses, such as "struct
-// connection", to the set.
+// Returns the declaration of an argument, or a string that says why the type cannot be
+// an argument. Adds the tags that the declaration uses, such as "struct connection", to
+// the set.
 std::variant<CArgument, std::string> c_argument(const Type* type,
                                                 const std::string& name,
                                                 TypeTable& types,

@@ -2,13 +2,12 @@
 // Checks a program: its declarations and clauses, in the order of the text.
 //
 // A clause's body is checked before its predicate, so that a predicate may test a
-// variable that the body creates. A predicate that contains an assignment is checked
-// first. The first use of a name, in that order, determines its meaning for the rest of
-// the session.
+// variable that the body creates. A predicate with an assignment is checked first. The
+// first use of a name determines its meaning for the rest of the session.
 //
-// A record belongs either to the principal buffer or to a speculation. Therefore
-// speculate() must come before all actions that record data, and a clause with commit()
-// must not record data.
+// A record belongs either to the principal buffer or to a speculation. So speculate()
+// must come before all actions that record data, and a clause with commit() must not
+// record data.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/actions.h"
@@ -90,8 +89,7 @@ void Checker::inline_declaration(Decl& decl)
         symbols_.inlines[decl.name] = std::move(ident);
         return;
     }
-    // Check a copy of the inline's expression here, to report errors at the definition.
-    // Each use of the inline makes and checks another copy.
+    // Check a copy of the inline's expression, to report errors at the definition.
     NodePtr trial;
     std::vector<NodePtr> arguments;
     for (const Type* type : ident->keys) {
@@ -183,8 +181,7 @@ void Checker::clause(Clause& clause)
     rules_ = Rules{};
     names_used_ = arguments_ = stable_attributes;
     match_probes(clause);
-    // A predicate that contains an assignment may create variables for the body, so it
-    // is checked first. Otherwise the body is checked first.
+    // A predicate with an assignment may create variables for the body.
     bool predicate_first = clause.predicate && assigns(*clause.predicate);
     if (predicate_first)
         predicate(clause.predicate);

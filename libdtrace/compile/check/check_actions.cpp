@@ -2,9 +2,9 @@
 // Checks actions, including the rules that an action's prototype cannot express.
 //
 // An action is called as a statement. If its value is a stack or a symbol, it can also
-// be a key of an aggregation. Constants that describe the action and are not recorded
-// (numbers of frames or bytes, formats) are removed from the argument list. check.hpp
-// says where they are stored.
+// be a key of an aggregation. Constants that are not recorded (numbers of frames or
+// bytes, formats) are removed from the argument list. check.hpp says where they are
+// stored.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/types.h"
@@ -93,8 +93,7 @@ void Checker::action(NodePtr& slot)
     node.type = prototype_of(*node.ident).result;
 }
 
-// Checks an action for which the prototype expresses all rules: exit, raise, speculate,
-// usym, setopt and so on.
+// Checks an action for which the prototype expresses all rules.
 void Checker::action_plain(Node& node)
 {
     check_arguments(node);
@@ -169,8 +168,8 @@ void Checker::action_freopen(Node& node)
     if (name.kind == NodeKind::String && name.text == ".")
         fail(Tag::FREOPEN_INVALID, node.at, "freopen( ) cannot be applied to \".\"");
     if (name.kind == NodeKind::String && name.text.empty() && node.args.size() == 1) {
-        // An empty file name, which restores the original output, is represented by
-        // an empty format without arguments.
+        // An empty file name restores the original output. An empty format represents
+        // it.
         node.format = std::make_shared<Format>();
         node.args.clear();
         return;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Aggregating statements: @name[keys] = function(value, parameters, increment).
 //
-// The first use of an aggregation determines its function, its keys and, for
-// lquantize() and llquantize(), the parameters. The parameters are removed from the
-// argument list and packed into one word, which is stored in the aggregation and in the
-// call.
+// The first use of an aggregation determines its function, its keys and its parameters.
+// The parameters of lquantize() and llquantize() are packed into one word, which is
+// stored in the aggregation and in the call.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/types.h"
@@ -130,8 +129,6 @@ void Checker::aggregate_statement(Node& node)
 
 void Checker::agg_function(Node& call, Ident& aggregation)
 {
-    // Determines how many arguments the call may have: a value, parameters, and an
-    // optional increment.
     std::size_t n_value = call.ident->id == DTRACEAGG_count ? 0 : 1;
     std::size_t n_parameters = 0;
     bool increment = false;
@@ -188,8 +185,8 @@ void Checker::agg_function(Node& call, Ident& aggregation)
 }
 
 // If the aggregation contains doubles, converts the value to a double and returns
-// DT_AGG_FLOAT. Otherwise returns 0. For a distribution such as quantize(), converts a
-// double to an integer. An aggregation cannot change from integers to doubles.
+// DT_AGG_FLOAT. Otherwise returns 0. For a distribution, converts a double to an
+// integer. An aggregation cannot change from integers to doubles.
 std::uint64_t Checker::float_aggregation(Node& call, const Ident& aggregation,
                                          bool is_distribution)
 {
@@ -287,8 +284,7 @@ std::uint64_t Checker::llquantize(Node& call, const Ident& aggregation)
         if (__builtin_mul_overflow(power, static_cast<std::uint64_t>(factor), &power))
             fail(Tag::LLQUANT_MAGTOOBIG, call.args[3]->at,
                  name + " factor to the power of high magnitude + 1 exceeds 64 bits");
-    // The limits of buckets must be integers. So the number of steps must be a multiple
-    // of the factor and must divide a power of the factor.
+    // The limits of buckets must be integers.
     std::uint64_t covering = static_cast<std::uint64_t>(factor);
     while (covering < static_cast<std::uint64_t>(nsteps))
         covering *= static_cast<std::uint64_t>(factor);

@@ -2,12 +2,10 @@
 // Checks args[n], the typed arguments of a probe, and replaces each of them with an
 // expression that reads argN or the stack.
 //
-// - A provider may declare types with the probe. If the type that D programs see
-//   differs from the type that the traced program passes, args[n] means xlate <type>
-//   (argN).
-// - For the entry and return of a function, the types come from the debug data
-//   (argument_places.hpp finds the places). They are looked up only for clauses that
-//   use args[].
+// - A provider may declare types. If they differ from the types that the traced program
+//   passes, args[n] means xlate <type> (argN).
+// - For the entry and return of a function, the types come from the debug data. They
+//   are looked up only for clauses that use args[].
 // - For a system call, the types are C text (written_types.hpp).
 #include "libdtrace/compile/check/check_internal.hpp"
 
@@ -119,8 +117,8 @@ std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types
     return arguments;
 }
 
-// Finds the argument in all probes of the clause. Reports an error at `at` if the type
-// or the location of the argument differs between the probes.
+// Finds the argument in all probes of the clause. Reports an error at `at` if its type
+// or location differs between the probes.
 Argument Checker::find_argument(std::uint64_t n, Place at)
 {
     const std::string name = "args[" + std::to_string(n) + "]";
@@ -198,8 +196,8 @@ NodePtr Checker::translation_of(const Argument& argument, Place at)
     return xlate;
 }
 
-// Returns the argument if the node is an args[n] that a translator computes. Returns
-// nullopt for any other expression.
+// Returns the argument if the node is an args[n] that a translator computes, otherwise
+// nullopt.
 std::optional<Argument> Checker::translated_argument(const Node& node)
 {
     if (node.kind != NodeKind::Index || node.left->kind != NodeKind::Ident ||
@@ -232,8 +230,8 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     if (place.kind != Kind::Stack) {
         value = name_node("arg" + std::to_string(place.n), at);
     } else {
-        // The argument is word n of the stack. At the entry of a function, the stack
-        // pointer points to the return address, and word 0 is directly above it.
+        // Word 0 is directly above the return address, to which the stack pointer
+        // points at the entry of a function.
         value = std::make_unique<Node>();
         value->kind = NodeKind::Binary;
         value->op = Op::Add;

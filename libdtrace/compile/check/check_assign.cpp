@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Assignments. The first assignment to an undeclared name creates the variable. Its
-// type is the type of the right side, without qualifiers. ++, -- and op= create an
-// int64_t.
+// Assignments. The first assignment to an undeclared name creates the variable, with
+// the type of the right side without qualifiers. ++, -- and op= create an int64_t.
 //
 // A pointer variable may hold addresses from alloca() or other addresses, but not both.
-// NULL is always permitted. alloca() returns scratch memory, which the engine frees
-// when the clause ends. A store to scratch memory that is not allocated is a fault.
+// NULL is always permitted.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 namespace dt {
@@ -52,8 +50,7 @@ Ident* stored_variable(const Node& target)
 }
 
 // Returns whether the left side is a thread-local variable or an element of an
-// associative array. A store of a nonzero value allocates storage for these, and a
-// store of zero frees it.
+// associative array. Storing zero frees the storage of such a variable.
 bool is_element(const Node& target)
 {
     const Ident* ident = stored_variable(target);
@@ -87,8 +84,7 @@ Ident* Checker::target_variable(Node& name, IdentKind kind)
     return make_variable(name.scope, name.text, kind, types_.dynamic_type(), name.at);
 }
 
-// Checks the left side of an assignment. `plain` means that the operator is =, which
-// does not read the left side.
+// Checks the left side of an assignment. `plain` means that the operator is =.
 void Checker::assign_target(NodePtr& slot, bool plain)
 {
     Node& node = *slot;
@@ -126,8 +122,8 @@ void Checker::assign_target(NodePtr& slot, bool plain)
         return;
     Ident* ident = stored_variable(*slot);
     if (!plain && ident) {
-        // ++, -- and op= read the variable before anything has been assigned to it. The
-        // variable becomes an int64_t with the value 0.
+        // ++, -- and op= read the variable before anything has been assigned to it. It
+        // becomes an int64_t with the value 0.
         ident->type = types_.int64_type();
         slot->type = ident->type;
         if (slot->kind == NodeKind::Index)
@@ -139,8 +135,7 @@ void Checker::fix_type(Ident& ident, const Node& value)
 {
     const Type* type = value.bitfield ? promoted(value, types_) : value.type;
     if (value.kind == NodeKind::Integer && value.text == "NULL")
-        // `x = NULL` creates x as an int64_t. x becomes a pointer only if it is
-        // declared as one, or if a pointer is assigned to it first.
+        // `x = NULL` creates x as an int64_t.
         type = types_.int64_type();
     while (type->kind == TypeKind::Typedef && (type->is_const || type->is_volatile))
         type = type->base;

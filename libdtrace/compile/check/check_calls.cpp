@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Checks calls. The called function must exist, and the arguments must fit the
-// function's prototype. The prototypes are in the tables of dif/.
+// function's prototype.
 //
-// Actions are statements, so a call to an action inside an expression is refused here.
-// Keys of aggregations and trace() accept some actions. aggregate_keys() and
-// action_trace() check such calls.
+// A call to an action inside an expression is refused here, because actions are
+// statements. aggregate_keys() and action_trace() check the actions that keys and
+// trace() accept.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/subrs.h"
@@ -36,8 +36,8 @@ bool has_flag(const char* flags, char flag)
     return std::strchr(flags, flag) != nullptr;
 }
 
-// Returns whether the type is the kernel's dev_t. D's own dev_t has 8 bytes and uses
-// user space's encoding.
+// Returns whether the type is the kernel's dev_t. D's own dev_t has 8 bytes and user
+// space's encoding.
 bool is_kernel_device(const Type* type)
 {
     for (; type != nullptr && type->kind == TypeKind::Typedef; type = type->base)
@@ -145,8 +145,8 @@ const Prototype& Checker::prototype_of(const Ident& function)
     return found->second;
 }
 
-// Checks the number and the types of the arguments. Even an argument whose parameter
-// accepts any type must have a value.
+// Checks the number and the types of the arguments. Even an argument of any type must
+// have a value.
 void Checker::check_arguments(Node& node)
 {
     const Prototype& prototype = prototype_of(*node.ident);
@@ -179,8 +179,9 @@ void Checker::check_alloca_size(const Node& node)
 }
 
 // Replaces getmajor() or getminor() with arithmetic if the argument is a kernel device
-// number, which has 12 bits for the major number above 20 bits for the minor number
-// (<linux/kdev_t.h>). The subroutines expect user space's encoding (gnu_dev_major(3)).
+// number. The kernel has 12 bits for the major number above 20 bits for the minor
+// number (<linux/kdev_t.h>). The subroutines expect user space's encoding
+// (gnu_dev_major(3)).
 void Checker::kernel_device_number(NodePtr& slot, NodePtr device)
 {
     constexpr std::uint64_t minor_bits = 20, minor_mask = (1u << minor_bits) - 1;

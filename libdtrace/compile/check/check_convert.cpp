@@ -2,8 +2,8 @@
 // Conversions between types: casts, stringof, and the common type of the two sides of
 // ?:.
 //
-// A constant is converted here and stays a constant. A string can be converted to its
-// address, which needs an integer of eight bytes.
+// A constant is converted here and stays a constant. A string can be converted to an
+// integer of eight bytes, which is its address.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "libdtrace/compile/check/fold.hpp"

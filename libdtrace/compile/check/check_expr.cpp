@@ -4,12 +4,11 @@
 //
 // Arithmetic is done in 64 bits. The type of a node determines the sign of its value,
 // and the size of the value in a record or a variable. Only casts and assignments
-// narrow a value. So an operator sets operand_type for the generator and inserts no
-// conversions.
+// narrow a value.
 //
-// Unsigned 32-bit arithmetic is an exception, because C defines its result. Its signed
+// Unsigned 32-bit arithmetic is an exception, because C defines its result. Signed
 // operands, and results that may exceed 32 bits, are wrapped in casts. So -1u is
-// 4294967295, and an unsigned int with all bits set compares equal to -1.
+// 4294967295.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "libdtrace/compile/check/fold.hpp"
@@ -144,8 +143,7 @@ void Checker::condition(NodePtr& slot, std::string_view operation)
     to_truth(slot, operation);
 }
 
-// If the operands of an operator are constants, replaces the operator with a constant
-// that is its result.
+// Replaces an operator with its result if its operands are constants.
 void Checker::fold(NodePtr& slot)
 {
     const Node& node = *slot;
@@ -170,7 +168,7 @@ void Checker::wrap(NodePtr& slot)
 }
 
 // Converts a signed operand of an unsigned 32-bit operation to the type of the
-// operation. Without the conversion, the result in 64 bits would differ from C's.
+// operation. Otherwise the 64-bit result would differ from C's.
 void Checker::to_operand_type(NodePtr& slot, const Type* type)
 {
     if (type && wraps_below_64(type) && slot->type->is_integer() &&
@@ -315,9 +313,8 @@ void Checker::shift_or_bits(Node& node)
     bool shift = node.op == Op::Shl || node.op == Op::Shr;
     node.operand_type = shift ? promoted(*node.left, types_)
                               : usual_conversion(*node.left, *node.right, types_);
-    // In C, a shift by the type's width or more is undefined. D programs use such
-    // shifts to build 64-bit values, so a left shift by such a constant is
-    // computed in 64 bits.
+    // A left shift by 32 or more is undefined in C. D programs use such shifts to build
+    // 64-bit values, so the shift is computed in 64 bits.
     if (node.op == Op::Shl && wraps_below_64(node.operand_type) &&
         node.right->is_constant && node.right->value >= 32)
         node.operand_type = types_.uint64_type();
@@ -398,8 +395,6 @@ void Checker::comparison(Node& node)
         node.operand_type = types_.string_type();
         return;
     }
-    // Addresses are compared if the operands are two pointers, a pointer and an
-    // integer, or a string and NULL.
     auto is_null_pointer = [](const Node& n) {
         return is_null_constant(n) && n.type->is_pointer();
     };

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Floating point. Expressions of type float and double are computed as doubles.
 //
-// The checker adds nodes that convert operands to double, so the generator always gets
-// two operands of the same type. Constants are folded with the same arithmetic. Values
-// of type float exist only in memory and in variables. A long double can only be
-// printed, with printf().
+// The checker converts operands to double, so the generator always gets two operands of
+// the same type. Values of type float exist only in memory and in variables. A long
+// double can only be printed, with printf().
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/float.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The class Checker. Its functions take a reference to the NodePtr that owns a node,
-// because they may replace the node (with a constant or an inline's expression).
+// because they may replace the node.
 //
 //   check.cpp          pragmas, declarations, clauses, probe descriptions, clause rules
 //   check_names.cpp    what each name refers to; inlines
@@ -61,19 +61,17 @@ private:
     } rules_;
     // The current depth of nested inlines, translators and nodes.
     int depth_ = 0;
-    // The number of nodes that inlines and translators have added to the program so
-    // far.
+    // The number of nodes that inlines and translators have added to the program.
     std::size_t n_expanded_ = 0;
     std::map<std::string_view, Prototype> prototypes_;
     // The weakest attributes of the names used in the clause so far, and of the args[]
     // of its probes.
     Attributes names_used_ = stable_attributes, arguments_ = stable_attributes;
-    // The number of enclosing expressions that have stability attributes of their own.
-    // Such an expression is the body of an inline or translator to which a pragma
-    // applies, or it replaces args[n]. Inside it, the attributes of names are ignored.
+    // The number of enclosing expressions that have stability attributes of their own:
+    // an args[n], or the body of an inline or translator with a pragma. Inside them,
+    // the attributes of names are ignored.
     int n_vouched_ = 0;
-    // Names whose declarations are ignored, because they belong to a later version of D
-    // than the selected one (-x version).
+    // Names that belong to a later version of D than the selected one (-x version).
     std::set<std::string> hidden_;
 
     // Defined in check.cpp:
@@ -153,8 +151,7 @@ private:
     void check_expansion(const Node& body, Place at);
     void symbol(NodePtr& slot, bool address_only);
     // Reports that the variable does not exist. If the name is indexed, as in x[0], the
-    // tag is VAR_UNDEF instead of IDENT_UNDEF, because D treats x as an array to which
-    // nothing has been assigned yet.
+    // tag is VAR_UNDEF instead of IDENT_UNDEF.
     [[noreturn]] void undefined_variable(const Node& name, bool indexed);
     std::string suggestion(std::string_view name,
                            const std::vector<std::string_view>& more) const;
@@ -259,14 +256,14 @@ private:
 };
 
 NodePtr clone(const Node& node);
-// Sets the place of all nodes of an expanded body to the place of the expansion,
-// because the body may come from a different source file.
+// Sets the place of all nodes of an expanded body, which may come from a different
+// source file.
 void move_to(Node& body, Place at);
 std::size_t count_nodes(const Node& node);
 // Returns whether the tree contains an assignment, ++ or --.
 bool assigns(const Node& node);
-// Replaces each identifier that has one of these names with a copy of the
-// name's replacement. Identifiers with self-> or this-> are not replaced.
+// Replaces each identifier with one of these names by a copy of its replacement. Does
+// not replace identifiers with self-> or this->.
 void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements);
 NodePtr make_double(double value, const Type* type, Place at);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Names of the kernel's objects, and builtins that only the kernel module can compute.
-// A clause that uses such a name or builtin is marked as needing the kernel, so that it
-// is executed only in the kernel. Using a type of the kernel does not mark a clause.
+// A clause that uses such a name or builtin runs only in the kernel. Using a type of
+// the kernel does not have this effect.
 //
 // Pointers into the kernel are not marked userland, because the clause runs in the
-// kernel, where a load through such a pointer is an ordinary load.
+// kernel.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <algorithm>

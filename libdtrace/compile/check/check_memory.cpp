@@ -2,9 +2,8 @@
 // Checks operators that access memory ([], ., ->, * and &), and operators that yield
 // sizes and offsets.
 //
-// Associative arrays use the operator [], too. The first use of an associative array,
-// declared or not, determines the number and types of its keys. An integer key accepts
-// integers of any width.
+// The first use of an associative array, declared or not, determines the number and
+// types of its keys. An integer key accepts integers of any width.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <algorithm>
@@ -39,7 +38,7 @@ void Checker::check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, boo
                      quoted(keys[i]->type));
     }
     // An array of char becomes a string. A pointer to char becomes a string only if the
-    // key at its position is known to be a string.
+    // key is known to be a string.
     auto as_string = [&](NodePtr& key) {
         auto text = std::make_unique<Node>();
         text->kind = NodeKind::Stringof;
@@ -136,8 +135,8 @@ void Checker::index_builtin(NodePtr& slot)
 }
 
 // Returns whether an index into this expression is limited to the size of a D string.
-// Casts and stringof read any memory as a string, so a program may index their result
-// beyond strsize. Call this before the checker replaces the expression.
+// The result of a cast or stringof may be indexed beyond strsize. Call this before the
+// checker replaces the expression.
 static bool names_a_string(const Node& written)
 {
     switch (written.kind) {
@@ -205,8 +204,8 @@ void Checker::index(NodePtr& slot)
     const std::uint64_t literal_bytes =
         base.kind == NodeKind::String ? base.text.size() + 1 : 0;
     bool index_is_checked = false;
-    // Check the index before the member of curpsinfo or curlwpsinfo, so that an index
-    // that is out of bounds is reported even if this session cannot read the member.
+    // Check the index first, so that it is refused even if this session cannot read the
+    // member.
     if (node.args.size() == 1 && is_string_of_current(base)) {
         expr(node.args[0]);
         index_is_checked = true;
@@ -262,9 +261,8 @@ void Checker::index(NodePtr& slot)
 }
 
 // Returns the size in bytes of the unit that contains a bit-field, and sets node.value
-// to the unit's offset in the struct. Usually the unit has the size of the field's
-// type. In a packed struct, a bit-field may cross the boundary of such a unit. The unit
-// then starts at another byte and has 1, 2, 4 or 8 bytes.
+// to the unit's offset in the struct. In a packed struct, the unit may have another
+// size than the field's type.
 static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes,
                              Node& node)
 {

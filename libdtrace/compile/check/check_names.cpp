@@ -2,11 +2,10 @@
 // Names. A plain name is looked up in this order: D variable, builtin, inline,
 // enumerator, predefined constant, register name, enumerator of the kernel. A name with
 // a backquote is a symbol of the target or of the kernel (check_kernel.cpp). Functions
-// and aggregations have name spaces of their own (check_calls.cpp, check_aggs.cpp).
+// and aggregations have name spaces of their own.
 //
-// args[n] is handled in check_arguments.cpp, and members of curpsinfo and similar
-// structures in check_structures.cpp. A use of an inline is replaced with a copy of its
-// expression, and the copy is checked.
+// A use of an inline is replaced with a copy of its expression, and the copy is
+// checked.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/vars.h"
@@ -180,8 +179,7 @@ void Checker::identifier(NodePtr& slot, bool indexed)
     undefined_variable(node, indexed);
 }
 
-// Replaces a symbol of the target. A variable of known type is replaced with its value
-// in the target. If only the address is requested, the symbol becomes an integer
+// Replaces a symbol of the target with its value, or with its address as an integer
 // constant.
 void Checker::symbol(NodePtr& slot, bool address_only)
 {
@@ -221,11 +219,11 @@ void Checker::symbol(NodePtr& slot, bool address_only)
     deref(*slot);
 }
 
-// Limits the expansion of inlines. If each inline uses the previous inline twice, each
-// definition doubles the size, and forty lines could exhaust all memory.
+// Limits the expansion of inlines. If each inline uses the previous inline twice, forty
+// lines could exhaust all memory.
 void Checker::check_expansion(const Node& body, Place at)
 {
-    // A long program may use inlines often. So the limit grows with the text's length.
+    // A long program may use inlines often.
     constexpr std::size_t least = 200000;
     constexpr std::size_t per_byte = 4;
     const std::size_t most = least + per_byte * context_.text.size();
@@ -271,8 +269,7 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
         casts.push_back(std::move(cast));
     }
 
-    // Checking the copy does not call uses_kernel() if the inline's expression has been
-    // folded to a constant. So call uses_kernel() here.
+    // A folded constant does not call uses_kernel() when the copy is checked.
     if (ident.needs_kernel)
         uses_kernel();
     NodePtr body = clone(*ident.inline_expr);

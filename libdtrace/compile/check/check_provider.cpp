@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Checks provider blocks: maps each argument of a probe to a native argument, and
-// checks that two blocks of the same provider have the same probes.
+// Checks provider blocks. Each argument of a probe must match a native argument. Two
+// blocks of the same provider must have the same probes.
 //
 //   probe place(int i, int j) : (int j, int i);
 //
-// The second list contains the arguments that D programs see as argN and args[N]. An
-// entry with a name denotes the native argument of that name. An entry without a name
-// denotes the native argument at the same position.
+// The second list contains the arguments that D programs use. A named entry denotes the
+// native argument of that name. An entry without a name denotes the native argument at
+// the same position.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "libdtrace/compile/check/definition_text.hpp"

@@ -4,9 +4,8 @@
 // refuses a clause below a minimum. -x version hides names that a later version
 // introduced.
 //
-// #pragma D attributes on an inline or a translator also applies to the names in it,
-// because the author of the pragma promises this stability. Without a pragma, an inline
-// or translator is only as stable as the names that it uses.
+// #pragma D attributes on an inline or a translator replaces the stability of the names
+// in it.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <algorithm>
@@ -80,8 +79,7 @@ std::string Checker::version_hint(std::string_view name) const
 }
 
 // Lowers the clause's attributes to `attributes` if `attributes` are weaker. Returns
-// true if `attributes` are below the minimum (-x amin), so that the clause must be
-// refused.
+// true if `attributes` are below the minimum (-x amin).
 bool Checker::weakens(const Attributes& attributes)
 {
     if (n_vouched_ > 0)
@@ -104,9 +102,8 @@ void Checker::uses(const Ident& ident, Place at)
                  "identifier " + (sigil + scoped_name(ident.scope, ident.name)), at);
 }
 
-// Lowers the clause's attributes to those of the probes that a description matched, if
-// the probes' attributes are weaker. Refuses the clause if the probes' attributes are
-// below the minimum (-x amin).
+// Lowers the clause's attributes to those of the probes that a description matched.
+// Refuses the clause if the probes' attributes are below the minimum (-x amin).
 void Checker::describes(const ProbeSpec& spec)
 {
     if (spec.matched.empty())
@@ -199,8 +196,8 @@ void Checker::translator_pragma(const char* pragma, Place at,
         unused(pragma, "no translator follows it", at);
 }
 
-// Applies the pragmas about identifiers. This is done at the end, because a pragma may
-// come before the declaration that it refers to.
+// Applies the pragmas about identifiers. Called at the end, because a pragma may come
+// before the declaration that it refers to.
 void Checker::identifier_pragmas()
 {
     for (const PragmaAttributes& pragma : unit_.attributes)

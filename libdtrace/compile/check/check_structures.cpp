@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checks curpsinfo, curlwpsinfo and fds[n], which are structures that do not exist in
-// memory. Each member is replaced with the builtin that computes it, or with the result
-// of a translator for the kernel's current thread.
+// memory. Each member is replaced with the builtin that computes it, or with a
+// translation of the kernel's current thread.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 namespace dt {
@@ -56,8 +56,7 @@ void Checker::translate_current(Node& member)
     member.left = std::move(xlate);
 }
 
-// Returns whether an expression is a member of curpsinfo or curlwpsinfo, and the
-// member's type is string.
+// Returns whether an expression is a string member of curpsinfo or curlwpsinfo.
 bool Checker::is_string_of_current(const Node& node)
 {
     if (node.kind != NodeKind::Arrow || !is_own_name(*node.left) ||

@@ -3,13 +3,11 @@
 // member's expression, with e in place of the translator's parameter. Members that the
 // program does not use are not computed.
 //
-// The entire OUT is computed only if the program needs it as a value. Then xlate
-// <OUT> (e) becomes
+// If the program needs the entire OUT, xlate <OUT> (e) becomes
 //   (this->%xN.a = ..., this->%xN.b = ..., this->%xN)
 // with a hidden variable for this use. Members that the translator does not mention are
 // 0. The value has no address, so xlate <OUT *> (e) must be followed by -> or preceded
-// by *. An inline may abbreviate a translation. Its uses are treated as if the xlate
-// were written there.
+// by *. An inline may abbreviate an xlate.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "libdtrace/compile/check/arguments.hpp"
@@ -24,8 +22,8 @@ const Type* target_struct(const Type* type)
     return base ? base : type;
 }
 
-// Returns a key for a type. Equal types have equal keys; different types may also have
-// equal keys.
+// Returns a key for a type. Equal types have equal keys; different types may have equal
+// keys too.
 std::string bucket(const Type* type)
 {
     std::string text;
@@ -104,8 +102,8 @@ void Checker::translator(std::unique_ptr<Decl>& decl)
     all.push_back(std::move(decl));
 }
 
-// If the node is the name of an inline, with or without keys, and the expression of the
-// inline is an xlate, returns the inline. Otherwise returns null.
+// Returns the inline if the node is the name of an inline, with or without keys, whose
+// expression is an xlate. Otherwise returns null.
 const Ident* Checker::translating_inline(const Node& node)
 {
     bool indexed = node.kind == NodeKind::Index;
@@ -123,8 +121,8 @@ const Ident* Checker::translating_inline(const Node& node)
     return translates && ident.keys.size() == n_keys ? &ident : nullptr;
 }
 
-// Returns whether the node is an xlate. If the node is an inline or args[n] that
-// abbreviates an xlate, first replaces the node with that xlate.
+// Returns whether the node is an xlate. First replaces an inline or args[n] that
+// abbreviates an xlate with that xlate.
 bool Checker::find_xlate(NodePtr& slot)
 {
     if (auto argument = translated_argument(*slot)) {
@@ -157,8 +155,8 @@ bool Checker::find_xlate(NodePtr& slot)
     return slot->kind == NodeKind::Xlate;
 }
 
-// Finds the translator for an xlate. A translator whose parameter has exactly the
-// operand's type is preferred to one whose parameter only accepts the operand.
+// Finds the translator for an xlate. Prefers a translator whose parameter has exactly
+// the operand's type.
 const Decl& Checker::find_translator(const Node& xlate)
 {
     const Type* to = target_struct(xlate.decl_type);
@@ -187,9 +185,8 @@ NodePtr Checker::translated(const Decl& translator, const TranslatorMember& memb
 {
     NodePtr body = clone(*member.expr);
     move_to(*body, xlate.at);
-    // The input may be NULL or a void *, because both are accepted for any pointer. So
-    // convert it to the type that the translator declares. The member's expression can
-    // then dereference the parameter.
+    // The input may be NULL or a void *. The member's expression must be able to
+    // dereference it.
     NodePtr input = clone(*xlate.left);
     if (translator.from->is_pointer())
         input = make_cast(translator.from, std::move(input), xlate.at);
@@ -198,8 +195,8 @@ NodePtr Checker::translated(const Decl& translator, const TranslatorMember& memb
     return body;
 }
 
-// Checks the expression of a translator. If a pragma sets the translator's attributes,
-// they replace those of the names in the expression.
+// Checks the expression of a translator. The attributes from a pragma replace those of
+// the names in the expression.
 void Checker::translation(NodePtr& slot, const Decl& translator, Place at)
 {
     const bool vouched = translator.attributes.has_value();
@@ -255,8 +252,7 @@ void Checker::xlate(NodePtr& slot)
     whole->text = name;
     whole->at = at;
     NodePtr built = clone(*whole);
-    // The loop runs backwards, because each step adds an assignment to the left end of
-    // the comma expression.
+    // The loop runs backwards, because each step adds an assignment at the left end.
     for (std::size_t i = translator.members.size(); i-- > 0;) {
         const TranslatorMember& member = translator.members[i];
         Member found;
@@ -276,9 +272,9 @@ void Checker::xlate(NodePtr& slot)
     slot = std::move(built);
 }
 
-// Checks an inline of the form `inline T name = xlate <T> (e)`, and returns true.
-// Returns false if the expression is not an xlate. The usual check of an inline would
-// refuse `xlate <T *> (e)`, because it must be followed by -> or preceded by *.
+// Checks an inline of the form `inline T name = xlate <T> (e)`. Returns false if the
+// expression is not an xlate. The usual check of an inline would refuse `xlate <T *>
+// (e)`.
 bool Checker::inline_translation(Ident& ident)
 {
     auto xlate = clone(*ident.inline_expr);

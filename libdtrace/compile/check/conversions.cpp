@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // C's conversions of integers, and D's rules for strings. These functions do not change
-// the tree. A pointer and an integer are compatible only in three cases: the integer is
-// the constant 0, the pointer is NULL, or an unsigned integer parameter of eight bytes
-// receives the pointer.
+// the tree. A pointer and an integer are compatible if one of them is the constant 0 or
+// NULL. A parameter of type uintptr_t also accepts a pointer.
 #include "libdtrace/compile/check/conversions.hpp"
 
 namespace dt {
@@ -88,8 +87,7 @@ bool is_function_pointer(const Type* type)
 bool is_userland(const Type* type)
 {
     for (; type; type = type->base) {
-        // The userland qualifier of an array of pointers is that of its elements. It
-        // does not say where the array itself is stored.
+        // The userland qualifier of an array of pointers is that of its elements.
         if (type->kind == TypeKind::Array && type->base->is_pointer())
             return false;
         if (type->userland)
@@ -179,8 +177,7 @@ bool accepts(const Type* parameter, const Node& argument)
     if ((p->is_pointer() || p->is_string()) && is_null_constant(argument) &&
         (a->is_pointer() || p->is_pointer()))
         return true;
-    // uintptr_t, like any unsigned integer of eight bytes, accepts the value of a
-    // pointer.
+    // uintptr_t, like any unsigned integer of eight bytes, accepts a pointer.
     if (p->kind == TypeKind::Integer && p->size == 8 && !p->is_signed)
         return pointee(a) != nullptr;
     // A void * parameter also accepts the address of a string.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Functions on types and checked nodes that implement C's conversions and D's rules for
-// compatible types.
+// C's conversions and D's rules for compatible types.
 #pragma once
 
 #include "libdtrace/compile/ast.hpp"
@@ -14,15 +13,13 @@ namespace dt {
 // narrower than int become int.
 const Type* promoted(const Node& node, TypeTable& types);
 
-// Returns the type to which C's usual arithmetic conversions convert two integers. The
-// type determines whether the result is signed and how many bytes of it are recorded. D
-// computes the result in 64 bits. It is then truncated to the type only if
-// wraps_below_64() is true for the type.
+// Returns the type to which C's usual arithmetic conversions convert two integers. D
+// computes the result in 64 bits, and truncates it only if wraps_below_64() is true for
+// the type.
 const Type* usual_conversion(const Node& left, const Node& right, TypeTable& types);
 
-// Returns whether C defines the arithmetic of this promoted type modulo a power of two
-// below 2^64, which is true for the unsigned types of four bytes. C does not define the
-// overflow of a signed type, for which D keeps the 64-bit result.
+// Returns whether C defines the arithmetic of this promoted type modulo 2^32. This is
+// true for the unsigned types of four bytes.
 bool wraps_below_64(const Type* type);
 
 bool is_void(const Type* type);
@@ -50,9 +47,9 @@ bool same_type(const Type* a, const Type* b);
 bool pointers_compatible(const Type* a, const Type* b);
 // Returns whether the argument may be passed for a parameter of this type.
 bool accepts(const Type* parameter, const Node& argument);
-// Returns whether the value may be assigned to a variable of this type. Unlike a
-// parameter, an integer variable accepts no pointer, and an array (except of char)
-// accepts only an array of its own type.
+// Returns whether the value may be assigned to a variable of this type. An integer
+// variable accepts no pointer. An array (except of char) accepts only an array of its
+// own type.
 bool assignable(const Type* target, const Node& value);
 
 // Returns whether values of this type can be keys of an associative array.

@@ -25,8 +25,7 @@ std::string keyword(const Type* type)
                                           : "struct";
 }
 
-// Returns the type with which a declaration starts. For example, this is int for the
-// declaration "const int *a[4]".
+// Returns the type with which a declaration starts, such as int for "const int *a[4]".
 const Type* specifier(const Type* type)
 {
     while (type->kind == TypeKind::Pointer || type->kind == TypeKind::Array ||

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Constant folding. Every result is the one that dif/exec.c computes for the same
-// operands, so that a constant expression has the same value as the same expression
-// with variables. Shift counts use their low six bits, and INT64_MIN / -1 wraps.
+// operands. Shift counts use their low six bits, and INT64_MIN / -1 wraps.
 #include "libdtrace/compile/check/fold.hpp"
 
 namespace dt {

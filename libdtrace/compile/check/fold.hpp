@@ -9,8 +9,8 @@
 namespace dt {
 
 // Returns the result that the engine would compute. Returns nullopt for a division by
-// zero and for an operator that cannot be folded. is_signed says whether division,
-// right shift and comparison are signed.
+// zero and for an operator that cannot be folded. is_signed applies to division, right
+// shift and comparison.
 std::optional<std::uint64_t> fold_binary(Op op, std::uint64_t a, std::uint64_t b,
                                          bool is_signed);
 std::optional<std::uint64_t> fold_unary(Op op, std::uint64_t a);

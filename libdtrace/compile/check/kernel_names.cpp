@@ -101,8 +101,7 @@ Result<KernelNames::Variable> KernelNames::variable(std::string_view scope,
     variable.is_function = symbol->is_function;
     if (symbol->is_function)
         return variable;
-    // Only the symbol's module is searched, because a variable of the same name in
-    // another module is a different one.
+    // A variable of the same name in another module is a different one.
     first(symbol->module, [&](DebugTypes& in) -> const Type* {
         auto described = in.find_variable(name);
         if (!described)
@@ -132,9 +131,8 @@ const Type* KernelNames::written(std::string_view text, std::uint64_t n_bytes)
         const Type* element = written(text.substr(0, text.size() - array.size()), 0);
         if (element == nullptr || element->size == 0)
             return nullptr;
-        // n_bytes may be the distance to the next symbol, which can be much larger than
-        // the array itself. So the size of an array of char is limited to that of a
-        // string.
+        // n_bytes may be the distance to the next symbol. So an array of char is
+        // limited to the size of a string.
         const std::uint64_t most =
             element->resolve()->is_char ? types_.table().string_type()->size : INT_MAX;
         std::uint64_t n = std::clamp<std::uint64_t>(n_bytes, element->size, most);

@@ -5,10 +5,8 @@
 //   `jiffies  vmlinux`jiffies  ext4`struct ext4_inode_info  struct task_struct  pid_t
 //
 // A type without a scope is looked up first in the kernel proper, then in all modules.
-// The type of a variable is looked up in the module that defines the symbol. BTF
-// contains the types of few variables. For other variables, a table gives the type
-// (symbols/kernel/kernel_variables.hpp), or only the address is known. Nothing is read
-// before the first lookup.
+// BTF contains the types of few variables. kernel_variables.hpp gives the types of some
+// more. For all other variables, only the address is known.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Checks formats against arguments. In printf, a conversion uses one argument for each
-// *, and then one argument for its value. In printa, conversions without @, and each *,
-// use the keys in order. Conversions with @ use the values of the aggregations in
-// order. If there are more such conversions than aggregations, the remaining ones use
-// the last aggregation.
+// Checks formats against arguments. In printf, each * and each conversion uses one
+// argument. In printa, each * and each conversion without @ uses a key. Conversions
+// with @ use the values of the aggregations in order. If there are too few
+// aggregations, the last one is used again.
 //
 // A column of FORMAT_CONVERSIONS says which types a conversion accepts. A length
 // modifier (%ld, %lld) does not restrict the size of an integer argument, except that

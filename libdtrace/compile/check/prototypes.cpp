@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Parses prototypes. The text is trusted, because it comes from the tables of dif/, so
-// it is only split at commas and brackets. A type that the session does not know (a
-// pointer to a struct of a network header, for example) is replaced with void *, which
-// accepts any pointer.
+// Parses prototypes. The text is trusted, because it comes from the tables of dif/. A
+// type that the session does not know is replaced with void *, which accepts any
+// pointer.
 #include "libdtrace/compile/check/prototypes.hpp"
 
 namespace dt {

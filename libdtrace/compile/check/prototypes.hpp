@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Prototypes of subroutines and actions, in the notation of the tables in dif/, such as
-// "string(const char *, int, [int])". "@" stands for any type, and "..." stands for any
-// number of arguments of any type. Brackets mark an optional argument.
+// "string(const char *, int, [int])". "@" stands for any type, and "..." for any number
+// of arguments of any type. Brackets mark an optional argument.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A provider's definition, compiled from the text that a program contains. It contains
-// the types and the mapping of the probes' arguments, and the stability attributes of
-// the provider's parts.
-//
-// The definition has a type table of its own, separate from that of the session that
-// reads it (foreign_types.hpp).
+// A provider's definition, compiled from the text that a program contains: the types
+// and the mapping of the probes' arguments, and the stability attributes. The
+// definition has a type table of its own (foreign_types.hpp).
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
@@ -33,8 +30,8 @@ std::variant<std::shared_ptr<const ProviderDefinition>, std::string>
 read_definition(std::string_view provider, std::string_view text);
 
 // Returns the type of each argument that D programs use, and the index of the native
-// argument from which it is computed. If the probe has no translated list, D programs
-// use the native arguments, which are those that the traced program passes.
+// argument from which it is computed. Without a translated list, D programs use the
+// native arguments.
 std::vector<ArgumentTypes::Defined> shown_arguments(const ProviderProbe& probe);
 
 } // namespace dt

@@ -6,10 +6,10 @@
 //   \___/                                   \_________/
 //   module: any if it is empty               process: the first traced one by default
 //
-// The text before the last backquote is the scope. A type or variable is looked up in
-// each module that the scope selects, first in the program and then in its libraries.
-// If the scope is a module of the kernel, the kernel is searched. Without a scope, the
-// process is searched first, then the kernel (kernel_names.hpp).
+// The text before the last backquote is the scope. A name is looked up in each module
+// that the scope selects, first in the program and then in its libraries. If the scope
+// is a module of the kernel, the kernel is searched. Without a scope, the process is
+// searched first, then the kernel.
 #pragma once
 
 #include "libdtrace/compile/check/kernel_names.hpp"
@@ -35,8 +35,8 @@ public:
     TargetTypes& types() { return types_; }
     KernelNames& kernel() const { return kernel_; }
     // Returns null if there is no such type; why_no_type() then says why. A type of a
-    // process is marked userland. If the name has struct, union or enum after the last
-    // backquote, that word overrides `kind`.
+    // process is marked userland. A struct, union or enum after the last backquote
+    // overrides `kind`.
     const Type* type(std::string_view scoped, Kind kind = Kind::Ordinary);
     std::string why_no_type(std::string_view scoped, Kind kind = Kind::Ordinary);
     struct Variable {

@@ -3,16 +3,13 @@
 //
 //   emit() / new_label() / branch() / place() ... ──> finish() ──> Difo
 //
-// Operands are passed in the order in which the disassembler prints them. The assembler
-// and the disassembler take the bit positions of operands from the same column of
-// DIF_OPS, so they cannot disagree. A label marks a point between instructions and is
-// not itself an instruction. Branches go forward only. A label is created, used by
+// Operands are passed in the order in which the disassembler prints them. A label marks
+// a point between instructions. Branches go forward only. A label is created, used by
 // branches, and then placed exactly once.
 //
-// An integer or string that is used several times has only one entry in its table. In
-// the string table, the strings of the code come first (offset 0 is the empty string)
-// and names of variables follow, because an instruction has 16 bits for the offset of a
-// string, while the offset of a name has 32 bits.
+// Equal integers or strings share one entry in their table. In the string table, the
+// strings of the code come before the names of variables, because an instruction has
+// only 16 bits for the offset of a string. Offset 0 is the empty string.
 #pragma once
 
 #include "dif/ops.h"
@@ -38,8 +35,7 @@ public:
     explicit Assembler(Place at) : at_(at) {}
 
     // Emits an instruction that refers to no table and no label, for example
-    // emit(DIF_OP_ADD, r1, r2, rd), emit(DIF_OP_LDX, address, rd), emit(DIF_OP_STX,
-    // value, address), emit(DIF_OP_TST, r1), emit(DIF_OP_PUSHTR, type, size, value).
+    // emit(DIF_OP_ADD, r1, r2, rd) or emit(DIF_OP_LDX, address, rd).
     void emit(dif_op op, Reg a = 0, Reg b = 0, Reg c = 0);
     // Emits an instruction with a 16-bit number, such as ldgs, stgs, ldgaa or call.
     void emit_numbered(dif_op op, std::uint32_t number, Reg reg);

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Disassembles a DIF object in the format of dtrace -S. Other programs read this
-// output, so it has the format of classic DTrace: a header with the result's type, then
-// one row per instruction, with a comment that explains an index into a table, then the
-// table of variables.
-//
-// The engine's dt_disasm() writes the text of an instruction. The comments need the
-// tables of the object, so this file adds them, always after two tabs.
+// output, so the format is that of classic DTrace: a header, one row per instruction,
+// and the table of variables. A comment after two tabs explains an index into a table.
 #include "dif/engine.h"
 #include "dif/ops.h"
 #include "dif/subrs.h"

@@ -3,13 +3,11 @@
 //
 //   header | section table | data of section 0 | data of section 1 | ...
 //
-// Each clause has its DIF objects, one ACTDESC section, and a PROBEDESC and an ECBDESC
+// A clause has its DIF objects, one ACTDESC section, and a PROBEDESC and an ECBDESC
 // section for each probe description. A DIF object consists of the sections DIFOHDR,
-// DIF, INTTAB, STRTAB and VARTAB. The ECBDESCs of one clause have the same number in
-// uarg and refer to the same ACTDESC. Probe names and formats share one STRTAB, in
-// which each string occurs once. Sections with the same type and contents are written
-// only once, and so is a DIF object that several clauses share. So the size of the DOF,
-// and the time to write it, are linear in the size of the program.
+// DIF, INTTAB, STRTAB and VARTAB. The ECBDESCs of one clause have the same uarg and
+// refer to the same ACTDESC. Probe names and formats share one STRTAB. Sections with
+// the same type and contents are written only once.
 #include "dif/dof.h"
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
@@ -43,8 +41,8 @@ private:
 
     static constexpr dof_secidx strings_section = 0;
 
-    // Each section's offset is relative to data_. finish() changes it to an offset in
-    // the file.
+    // Each section's offset is relative to data_, until finish() changes it to an
+    // offset in the file.
     std::vector<dof_sec> sections_;
     std::vector<std::byte> data_;
     std::string strings_ = std::string(1, '\0');
@@ -55,9 +53,8 @@ private:
 
 DofWriter::DofWriter()
 {
-    // The string table is first in the section table, so that all sections can refer to
-    // it. It is also first in the file, because sections are sorted by
-    // number. Its contents are known only at the end.
+    // The string table is the first section, so that all sections can refer to it. Its
+    // contents are known only at the end.
     sections_.push_back({DOF_SECT_STRTAB, 1, DOF_SECF_LOAD, 0, 0, 0});
 }
 
@@ -84,8 +81,7 @@ dof_secidx DofWriter::add_section(dof_sectype type, std::uint32_t align,
     dof_secidx same = find_section(type, hash, data, bytes);
     if (same != DOF_SECIDX_NONE)
         return same;
-    // data_ starts at a multiple of 8 in the file, so an offset that is aligned in
-    // data_ is also aligned in the file.
+    // data_ starts at a multiple of 8 in the file.
     std::size_t at = DT_ALIGN(data_.size(), std::size_t{align});
     data_.resize(at + bytes);
     if (bytes != 0)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Translates a unit to a program. Each clause becomes a DIF object for its predicate
-// and a list of actions. For each aggregation, the program contains the data that the
-// consumer needs to print it. generate.hpp describes the other files.
+// and a list of actions. generate.hpp describes the other files.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include <algorithm>

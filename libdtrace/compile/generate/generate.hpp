@@ -15,20 +15,17 @@
 //   generate_types.cpp    D's types as DIF types
 //
 // Invariants
-//   - A value in a register has 64 bits. It is canonical in an integer type if the type
-//     can represent it, that is, if narrowing it to the type and extending it to 64
-//     bits again does not change it. A value that comes from a variable, memory, a cast
-//     or an assignment is canonical in its type. The result of arithmetic need not be
-//     canonical; an assignment narrows it.
+//   - A value in a register has 64 bits. The value is canonical in an integer type if
+//     narrowing it to the type and extending it again does not change it. A value from
+//     a variable, memory, a cast or an assignment is canonical in its type. The result
+//     of arithmetic need not be canonical.
 //   - A by-reference value (string, struct, array) is represented by its address.
 //   - The tuple is the list of arguments or keys that pushtr and pushtv build. It is in
 //     use only between flushts and the instruction that consumes it (call, ldgaa, ...).
 //     A part that contains such an instruction itself is evaluated before flushts.
 //
 // The order of evaluation is unspecified for most operators, as in C. The left operand
-// is evaluated first, unless the right operand needs more registers. In that case, the
-// right operand is evaluated first if neither operand has side effects, or if there are
-// too few registers for the usual order.
+// is evaluated first, but the right operand may come first if it needs more registers.
 #pragma once
 
 #include "libdtrace/compile/generate/assembler.hpp"
@@ -44,19 +41,18 @@ namespace dt {
 
 // --- generate_types.cpp ---
 
-// Returns whether values of this type are passed by address. These are the types that D
-// passes by reference, and the floating-point types that do not fit into a register.
+// Returns whether values of this type are passed by address: by-reference types, and
+// floating-point types that do not fit into a register.
 bool travels_by_ref(const Type* type);
 // Returns whether an integer or enumeration type is signed.
 bool is_signed_integer(const Type* type);
 dif_type dif_type_of(const Type* type, bool userland);
-// Returns the type of a 64-bit integer, for values that are recorded or passed to the
-// engine as one word.
+// Returns the type of a 64-bit integer that is recorded or passed to the engine.
 dif_type dif_type_word();
 // Returns the type of an expression whose value is not used.
 dif_type dif_type_nothing();
-// Returns the size in bytes of an array's elements, or of the type that a pointer points
-// to. Returns 1 for void and functions, which have no size.
+// Returns the size in bytes of an array's elements or of a pointee. Returns 1 for void
+// and functions, which have no size.
 std::uint64_t element_bytes(const Type* pointer);
 
 // --- one expression, one DIF object ---
@@ -115,8 +111,8 @@ private:
 
     // Defined in generate_assign.cpp:
 
-    // The parts of a key that have already been evaluated, by index. A part that has
-    // not been evaluated has no register. The vector may be empty.
+    // The parts of a key that have already been evaluated, by index. Other parts have
+    // no register. The vector may be empty.
     using Kept = std::vector<Register>;
     struct Lvalue {
         const Node* node;
@@ -153,8 +149,7 @@ private:
     RegisterFile registers_;
     RegisterCode ops_{code_, registers_};
     TreeFacts facts_;
-    // The objects that load_object() must allocate if they are absent, because the
-    // program stores to them.
+    // The objects that load_object() must allocate if they are absent.
     std::unordered_set<const Node*> made_;
 };
 
@@ -181,8 +176,8 @@ private:
 class SourceLines {
 public:
     explicit SourceLines(std::string_view text);
-    // Returns the place and the text of its line. If the place is not in this program,
-    // the text is empty.
+    // Returns the place and the text of its line. The text is empty if the place is not
+    // in this program.
     Source source(Place at) const;
 
 private:
@@ -210,8 +205,7 @@ private:
     // Adds an entry that contains the id of an aggregation, for the consumer.
     void add_aggregation(std::uint32_t kind, const Node& node);
     // Sets ntuple in the entry with the index `first` to the number of entries from
-    // there to the end of the list. These are the entries of one action, such as a
-    // printf.
+    // there to the end of the list. These are the entries of one action.
     Action& close_run(std::size_t first);
 
     void action(const Node& node);

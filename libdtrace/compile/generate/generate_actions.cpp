@@ -10,9 +10,8 @@
 //   @a[k, ustack()] = sum(e)     DIFEXPR k, USTACK, sum e (ntuple 2, uarg id of @a)
 //   @a = quantize(e, n)          quantize n (ntuple increment), quantize e
 //
-// An action that is a single entry has ntuple 1. Parts of a key have ntuple 0, and
-// increments have DT_NTUPLE_INCREMENT. uarg is the source line, except in an entry that
-// aggregates.
+// A single entry has ntuple 1. Parts of a key have ntuple 0, and increments have
+// DT_NTUPLE_INCREMENT. uarg is the source line, except in an entry that aggregates.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include "dif/actions.h"
@@ -71,8 +70,7 @@ static TextOrigin origin_of(const Node& node)
 Action& ActionGenerator::add_value(std::uint32_t kind, const Node& node, dif_type as)
 {
     Action& out = add(kind, node);
-    // The arguments of system() and freopen() are printed without escapes, so that the
-    // command or the file name is not changed.
+    // system() and freopen() must not escape the command or the file name.
     out.origin = kind == DTRACEACT_SYSTEM || kind == DTRACEACT_FREOPEN
                      ? TextOrigin::Program
                      : origin_of(node);

@@ -88,8 +88,8 @@ Register ExprGenerator::fetch(const Lvalue& from)
     return out;
 }
 
-// Stores a value in an lvalue. `type` is the type of the value. If the value is passed
-// by reference, the size of this type limits how many bytes are read.
+// Stores a value in an lvalue. `type` is the type of the value. The size of this type
+// limits how many bytes of a by-reference value are read.
 void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
 {
     if (is_assoc(*to.node))
@@ -102,10 +102,9 @@ void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
         store(value, to.address, *to.node);
 }
 
-// Returns whether a string is assigned to an array of char, as in char a[16]; a =
-// "text". Such a string must be copied up to its NUL, because stgs would read sixteen
-// bytes of it. Returns false for a thread-local variable, which has no address to copy
-// to before the first store.
+// Returns whether a string is assigned to an array of char. Such a string must be
+// copied only up to its NUL. Returns false for a thread-local variable, which has no
+// address before the first store.
 static bool is_array_given_string(const Node& assign)
 {
     const Type* left = assign.left->type->resolve();
@@ -151,7 +150,7 @@ Register ExprGenerator::modify(const Node& node)
 {
     const Node& left = *node.left;
     // If the right side has side effects, it may change the left side, as in x += x++.
-    // In that case, the left side is read first, unless that needs too many registers.
+    // The left side is then read first, unless that needs too many registers.
     const std::size_t held = 3 + (is_assoc(left) ? left.args.size() : 0);
     const bool left_first =
         facts_.of(*node.right).has_effects &&
@@ -176,8 +175,8 @@ Register ExprGenerator::modify(const Node& node)
     bool is_signed = !left.type->is_pointer() && is_signed_integer(type);
     if (left.type->is_pointer())
         ops_.scale(right, element_bytes(left.type), node.at);
-    // C converts a negative 32-bit value to unsigned before it is divided by an
-    // unsigned value, and so does D.
+    // C converts a negative 32-bit value to unsigned before a division by an unsigned
+    // value.
     if ((node.op == Op::Div || node.op == Op::Mod) && wraps_below_64(type) &&
         is_signed_integer(left.type))
         ops_.extend_from(result, 32, false, node.at);
@@ -213,15 +212,14 @@ Register ExprGenerator::value_of_step(const Node& node)
 // The tuple contains the arguments of a subroutine or the keys of an associative array.
 // The generated code builds and uses it in four steps:
 //
-//   1. The parts up to the last part that itself uses the tuple are evaluated. Their
-//      values are kept in registers.
+//   1. Evaluate the parts up to the last part that itself uses the tuple, and keep
+//      their values in registers.
 //   2. flushts empties the tuple.
-//   3. pushtr (by reference) or pushtv adds each part. The part is evaluated
-//      immediately before, unless step 1 has already evaluated it.
+//   3. Evaluate each remaining part. pushtr (by reference) or pushtv adds each part.
 //   4. call, ldgaa, stgaa, ldtaa or sttaa consumes the tuple.
 //
-// Usually no part uses the tuple. Then all parts are evaluated in step 3, one after
-// another in the same register, so seven registers are enough for eight keys.
+// Usually no part uses the tuple. Then all parts are evaluated in step 3, in the same
+// register.
 
 bool is_assoc(const Node& node)
 {
@@ -288,8 +286,7 @@ void ExprGenerator::push(const Node& part, const Type* as_type, int reg)
         code_.emit(DIF_OP_PUSHTR, DIF_TYPE_CTF, size, reg);
     } else {
         // A key is converted to the key type that the array's first use has set, so
-        // that equal keys have equal bits. A key of a wider type is not truncated: if
-        // a[0] is the first use, a[timestamp] still has 64 bits.
+        // that equal keys have equal bits. A key of a wider type is not truncated.
         if (as_type != nullptr && as_type->is_integer() &&
             part.type->resolve()->size <= as_type->resolve()->size &&
             !is_canonical(part, as_type))

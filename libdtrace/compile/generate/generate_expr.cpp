@@ -237,8 +237,8 @@ static std::uint64_t narrowed_constant(std::uint64_t value, const Type* to)
     return high >> unused_bits;
 }
 
-// Returns whether the value that is generated for a node is known to be canonical in
-// the type `to` (generate.hpp). A canonical value need not be narrowed.
+// Returns whether the value of a node is known to be canonical in the type `to`
+// (generate.hpp). A canonical value need not be narrowed.
 bool ExprGenerator::is_canonical(const Node& node, const Type* to)
 {
     const Type* target = to->resolve();

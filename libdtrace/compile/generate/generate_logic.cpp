@@ -37,8 +37,7 @@ Register ExprGenerator::value_of_comparison(const Node& node)
                                      node.at);
     code_.emit(node.string_compare ? DIF_OP_SCMP : DIF_OP_CMP, left, right);
     right.release();
-    // scmp sets the flags from the sign of a difference, so the branch must be a signed
-    // one.
+    // scmp sets the flags from the sign of a difference.
     bool is_signed = node.string_compare || (node.operand_type != nullptr &&
                                              is_signed_integer(node.operand_type));
     return ops_.truth_by_branch(branch_if(node.op, is_signed), std::move(left));
@@ -53,8 +52,7 @@ Register ExprGenerator::value_of_not(const Node& node)
 
 Register ExprGenerator::value_of_logical(const Node& node)
 {
-    // If an operand decides the result, the code that tests it branches to `decided`,
-    // which sets the result.
+    // If an operand decides the result, its code branches to `decided`.
     bool is_or = node.op == Op::LogOr;
     dif_op decides = is_or ? DIF_OP_BNE : DIF_OP_BE;
     Assembler::Label decided = code_.new_label(), end = code_.new_label();

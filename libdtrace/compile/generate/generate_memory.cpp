@@ -40,8 +40,8 @@ const LoadOps& ops_for(const Node& node)
 
 } // namespace
 
-// Returns whether the node is a part of an object in memory. Its address is then the
-// address of the object plus an offset.
+// Returns whether the node's address is the address of an object in memory plus an
+// offset.
 static bool is_part(const Node& node)
 {
     bool deref = node.kind == NodeKind::Unary && node.op == Op::Deref;
@@ -52,7 +52,7 @@ static bool is_part(const Node& node)
 }
 
 // Returns the address of a node plus `distance` bytes. The constant offsets of nested
-// parts are added up at compile time, so that the generated code has one addition.
+// parts are added up at compile time.
 Register ExprGenerator::address(const Node& node, std::uint64_t distance)
 {
     bool constant_index = false;
@@ -167,8 +167,8 @@ void ExprGenerator::copy_object(int from, int to, const Node& lvalue,
 }
 
 // Structures, unions and arrays in thread-local variables and associative arrays have
-// no memory before the first store to them. Until then, the instructions ldts, ldtaa
-// and ldgaa load a null address.
+// no memory before the first store to them. Until then, ldts, ldtaa and ldgaa load a
+// null address.
 //
 //   info[pid].calls = 1      ldgaam info, %r1
 //
@@ -176,12 +176,8 @@ void ExprGenerator::copy_object(int from, int to, const Node& lvalue,
 //                            setx size, %r1;  allocs %r1, %r1
 //                            there:
 //
-// For a store, ldgaam allocates the element, filled with zeros, if it is absent. For a
-// read of an absent element, the code uses zeros in scratch memory as the object, and
-// the element stays absent.
-//
-// An object is allocated for a store if it is on the left of an assignment, if its
-// address is taken, or if it is an array that decays to a pointer.
+// For a store, ldgaam allocates an absent element, filled with zeros. For a read of an
+// absent element, the code uses zeros in scratch memory, and the element stays absent.
 
 bool ExprGenerator::may_be_absent(const Node& node)
 {
@@ -195,7 +191,7 @@ bool ExprGenerator::may_be_absent(const Node& node)
 }
 
 // Records that the program stores to the object that contains `part`. load_object()
-// then allocates the object if it is absent. `part` may be the object itself.
+// then allocates the object if it is absent.
 void ExprGenerator::will_store(const Node& part)
 {
     const Node* whole = &part;
@@ -210,8 +206,7 @@ void ExprGenerator::will_store(const Node& part)
         made_.insert(whole);
 }
 
-// Calls will_store() for an array that is used as a pointer, because the program may
-// store through the pointer.
+// Calls will_store() for an array that is used as a pointer.
 void ExprGenerator::decays(const Node& node)
 {
     if (node.type->resolve()->kind == TypeKind::Array)

@@ -3,9 +3,7 @@
 //
 // A Register object owns its register and frees it when destroyed. The lowest free
 // register is allocated first. Registers are not spilled, because that would cost time
-// at each firing. An expression that needs more registers than exist is refused. This
-// is rare, because the generator can choose the order of two operands, and first
-// evaluates the operand that needs more registers (tree_facts.cpp).
+// at each firing. An expression that needs more registers than exist is refused.
 #pragma once
 
 #include "libdtrace/compile/diagnostic.hpp"

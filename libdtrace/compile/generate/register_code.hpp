@@ -24,16 +24,15 @@ public:
     void arithmetic(Op op, int left, int right, bool is_signed, Place at);
     void scale(int reg, std::uint64_t by, Place at);      // reg *= by
     void add_offset(int reg, std::uint64_t by, Place at); // reg += by
-    // Converts a value to an integer type. Keeps as many low bits as the type has, and
-    // extends them to 64 bits. For a boolean type, acts like truth(). For any other
-    // type, does nothing.
+    // Converts a value to an integer type: keeps the low bits and extends them to 64
+    // bits. For a boolean type, acts like truth(). For any other type, does nothing.
     void narrow(int reg, const Type* to, Place at);
     // Sign- or zero-extends the low bits of a register to 64 bits.
     void extend_from(int reg, unsigned bits, bool is_signed, Place at);
     // Replaces a value other than 0 with 1.
     void truth(int reg);
-    // Sets `into` to 1 if the last comparison has set the flags so that the branch
-    // `if_true` is taken, else to 0. Returns `into`.
+    // Sets `into` to 1 if the last comparison would make the branch `if_true` taken,
+    // else to 0. Returns `into`.
     Register truth_by_branch(dif_op if_true, Register into);
     // size = min(size, strlen(from) + 1)
     void limit_to_string(int size, int from, Place at);
@@ -43,8 +42,8 @@ public:
     void from_double(int reg, const Type* to, Place at);
     // left = left op right; both are doubles.
     void float_arithmetic(Op op, int left, int right, Place at);
-    // Compares two doubles. The result is 0 or 1. A NaN is not equal to, less than or
-    // greater than any value.
+    // Compares two doubles. The result is 0 or 1. All comparisons with a NaN are false,
+    // except !=.
     Register float_comparison(Op op, Register left, Register right, Place at);
     void negate_float(int reg, Place at);
     // value = value op right, in the type of the lvalue; right is a double.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Emits instructions for floating-point operators, and for conversions between floats,
-// doubles and integers. A register contains the bits of a double, or the bits of a
-// float in its lower half. The checker has converted the operands of operators to
-// doubles.
+// Emits instructions for floating-point operators and conversions. A register contains
+// the bits of a double, or the bits of a float in its lower half. The checker has
+// converted the operands of operators to doubles.
 #include "libdtrace/compile/generate/register_code.hpp"
 
 #include "dif/ops.h"

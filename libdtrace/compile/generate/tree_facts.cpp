@@ -65,8 +65,8 @@ TreeFacts::Facts TreeFacts::compute(const Node& node)
     if (node.right)
         include(*node.right, 0);
 
-    // The arguments up to the last one that flushes the tuple (generate.hpp) are
-    // evaluated before any argument is pushed, and their values are kept in registers.
+    // The arguments up to the last one that flushes the tuple are evaluated before any
+    // argument is pushed.
     std::size_t waiting = 0;
     for (std::size_t i = 0; i < node.args.size(); i++)
         if (of(*node.args[i]).uses_tuple)

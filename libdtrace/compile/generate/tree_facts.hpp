@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Facts about a subtree, computed once per node before its code is generated: how many
 // registers it needs at the same time (Sethi-Ullman numbers), whether it flushes the
-// tuple (generate.hpp), and whether it has side effects. This code also limits how deep
-// expressions may nest, so that no program can exhaust the compiler's stack.
+// tuple (generate.hpp), and whether it has side effects. Also limits how deep
+// expressions may nest.
 #pragma once
 
 #include "libdtrace/compile/ast.hpp"

@@ -282,9 +282,9 @@ bool Parser::c_specifier(Specifiers& into, SpecifierWords& words)
     return true;
 }
 
-// Reads a static assertion, an asm statement, or a declaration that starts with an
-// attribute of C23 ("[[...]]"), which the lexer returns as a probe description. Returns
-// false if the text is none of these.
+// Reads a static assertion, an asm statement, or a declaration that starts with a C23
+// attribute. The lexer returns "[[...]]" as a probe description. Returns false if the
+// text is none of these.
 bool Parser::c_declaration()
 {
     if (at(CWord::StaticAssert) || at(CWord::Asm)) {
@@ -312,10 +312,9 @@ bool Parser::c_declaration()
     return true;
 }
 
-// Reads the rest of a parameter's array brackets, after the opening bracket has been
-// read, for example "static 4]", "restrict]", "n]" or "*]". The parameter becomes a
-// pointer. An inner dimension that is not constant counts as 1. Returns false if the
-// brackets contain a type.
+// Reads a parameter's array brackets after the opening bracket, for example "n]", "*]",
+// "restrict]" or "static 4]". An inner dimension that is not constant counts as 1.
+// Returns false if the brackets contain a type.
 bool Parser::parameter_bracket(Layer& layer)
 {
     while (at(Key::Static) || at(Key::Const) || at(Key::Volatile) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Parses __typeof__ and _Alignof (see parser.hpp). Headers use these operators and
-// sizeof only with expressions whose types can be determined before the checker runs.
-// These are members, casts, names of functions and variables, and arithmetic.
+// Parses __typeof__ and _Alignof (see parser.hpp). Expressions are supported only if
+// their types are known before the checker runs: members, casts, names of functions and
+// variables, and arithmetic.
 #include "libdtrace/compile/parse/parser.hpp"
 
 namespace dt {

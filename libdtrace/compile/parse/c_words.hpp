@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Keywords of C and GCC that D does not have. Headers use them (dtrace -C).
-//
-// Words that begin with an underscore are keywords everywhere, because they also occur
-// in the expansions of macros that a script uses. The other words are keywords only
-// inside a header.
+// Keywords of C and GCC that D does not have. Headers use them (dtrace -C). Words that
+// begin with an underscore are keywords everywhere, because a script's macros may
+// expand to them. The other words are keywords only inside a header.
 #pragma once
 
 #include <string_view>
@@ -56,8 +54,7 @@ enum class CWord {
 
 struct Token;
 
-// Recognises the words of the two tables above. Sets Token::c_word, or turns another
-// spelling of a D keyword into that keyword.
+// Sets Token::c_word, or turns another spelling of a D keyword into that keyword.
 void read_c_word(Token& token);
 bool is_c_word(std::string_view text, bool in_header);
 

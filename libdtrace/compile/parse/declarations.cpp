@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Declaration specifiers and the declarations that follow them (see parser.hpp).
-// Struct, union and enum bodies are in declarations_tagged.cpp.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/parse/specifier_words.hpp"
 
@@ -186,7 +185,7 @@ bool Parser::specifier(Specifiers& into, SpecifierWords& words)
 }
 
 // Returns whether the current keyword is used as a name, like "self" in "struct s { int
-// self; }". C code uses keywords of D as names of members and parameters.
+// self; }".
 bool Parser::names_member()
 {
     if (!at(Tok::Keyword) || !keyword_is_member_name(token_.key))
@@ -197,8 +196,7 @@ bool Parser::names_member()
 }
 
 // Returns whether this is a declaration like "extern x;", which declares an int, as in
-// old C. If another name or a star follows the name, the name denotes an unknown type,
-// not a variable.
+// old C. If another name or a star follows the name, the name denotes an unknown type.
 bool Parser::is_implicit_int()
 {
     if (at(Tok::Star) || at(Tok::LParen))
@@ -316,8 +314,8 @@ void Parser::declaration()
     advance(Lexer::Mode::Outer);
 }
 
-// Reads one declarator and declares it. An object that a header initialises belongs to
-// the C program, so it is declared like an extern object.
+// Reads one declarator and declares it. An object that a header initialises is declared
+// like an extern object.
 void Parser::declare_one(const Specifiers& base)
 {
     Declarator one = declarator(base, Names::Needed);

@@ -3,7 +3,7 @@
 //
 // In D, the values of enumerators fit into an int. In a C header, they may be as large
 // as a long, as in GCC. An enum in a header is unsigned unless an enumerator is
-// negative, and it has 8 bytes if an enumerator needs them.
+// negative. It has 8 bytes if an enumerator needs them.
 #include "libdtrace/compile/parse/parser.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void Parser::enum_body(Type& into)
 }
 
 // Reads an enumerator, whose default value is `next`. Returns the default value of the
-// following enumerator.
+// next one.
 Parser::Constant Parser::enumerator(Type& into, Constant next)
 {
     const bool is_c = token_.at.c_header;
@@ -73,7 +73,7 @@ void Parser::finish_enum(Type& into, const CAttributes& attributes, bool is_c) c
 {
     bool has_negative = false;
     // The largest value. A negative value v counts as ~v, which needs as many bits as v
-    // without its sign bit.
+    // without its sign.
     std::uint64_t largest = 0;
     for (const Enumerator& one : into.enumerators) {
         auto found = enumerators_.find(one.name);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Parses a struct, union or enum with a tag, a body, or both (see parser.hpp).
-// declarations_enum.cpp parses the body of an enum.
-//
-// The layout of a body is computed after the body and the __attribute__ that follows it
-// have been read.
+// Parses a struct, union or enum with a tag, a body, or both (see parser.hpp). The
+// layout of a body is computed after the __attribute__ that follows the body has been
+// read.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/types/types_layout.hpp"
 
@@ -162,9 +160,8 @@ void Parser::struct_member(const Type& into, std::vector<MemberLine>& lines)
         fail(Tag::DECL_BADCLASS, base.at,
              "storage class may not be used in a struct or union member");
     if (at(Tok::Semicolon)) {
-        // Remove the qualifiers, which are represented by typedefs without a name. A
-        // typedef with a name is kept, because it does not declare an anonymous member,
-        // even if it names a struct.
+        // Remove the qualifiers, which are typedefs without a name. A typedef with a
+        // name does not declare an anonymous member, even if it names a struct.
         const Type* body = base.type;
         while (body->kind == TypeKind::Typedef && body->name.empty())
             body = body->base;

@@ -3,8 +3,8 @@
 //
 // A declarator is read from its name outward: "*(*f)[4]" says that f is a pointer to an
 // array of 4 pointers to the base type. layers() collects these layers in that order.
-// declarator() applies them in the reverse order, starting with the base type. The keys
-// of an associative array, as in a[string, int], are the layer next to the name.
+// declarator() applies them in the reverse order. The keys of an associative array are
+// the layer next to the name.
 #include "libdtrace/compile/parse/parser.hpp"
 
 #include <algorithm>
@@ -13,8 +13,7 @@
 namespace dt {
 
 // Returns the type if an object can have it. Otherwise fails with DECL_VOIDOBJ,
-// DECL_COMBO (a function) or DECL_INCOMPLETE. The elements of an array with a size need
-// no check, because apply() has checked them.
+// DECL_COMBO (a function) or DECL_INCOMPLETE.
 const Type* Parser::whole_type(const Type* type, Place place,
                                std::string_view what) const
 {
@@ -32,9 +31,8 @@ const Type* Parser::whole_type(const Type* type, Place place,
     return type;
 }
 
-// Removes the qualifier "userland" from the type of a D object. The object is stored in
-// D's memory, even if its type comes from the target. Pointers in the type keep the
-// qualifier.
+// Removes the qualifier "userland" from the type of a D object, which is stored in D's
+// memory. Pointers in the type keep the qualifier.
 const Type* Parser::of_own(const Type* type)
 {
     bool is_marked =
@@ -281,8 +279,7 @@ const Type* Parser::apply(const Layer& layer, const Type* base)
     return types.array_of(base, layer.count, layer.sized);
 }
 
-// Reads a type in parentheses or angle brackets: specifiers, and a declarator without a
-// name.
+// Reads a type in parentheses or angle brackets.
 const Type* Parser::type_name()
 {
     n_type_names_++;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Types of the kernel that are named without a backquote (see parser.hpp).
 //
-// The program's declarations take precedence, even those further down in the text.
-// Kernels have typedefs such as `code` and `config`, and a program may have variables
-// of these names, which need no declaration. So a name is looked up as a typedef of the
-// kernel only if the text after the name shows that the name is a type:
+// The program's declarations take precedence. A program may also use variables without
+// a declaration, and kernels have typedefs such as `code` and `config`. So a name is a
+// kernel typedef only if the text after the name shows that the name is a type:
 //
 //   config x  config *x;  (config *)  (config)x  sizeof (config)  offsetof(config, m)
 #include "libdtrace/compile/builtins.hpp"
@@ -41,7 +40,7 @@ bool begins_operand(std::string_view text)
 } // namespace
 
 // Returns the part of the text after the token `raw`. Returns an empty string if the
-// token comes from a macro's value instead of the text.
+// token comes from a macro's value.
 static std::string_view behind(std::string_view raw, std::string_view text)
 {
     const std::less_equal<const char*> before;

@@ -35,9 +35,9 @@ std::array<unsigned char, 256> make_classes()
     mark("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_",
          letter | spec_start | spec_more);
     mark("-$:.?*\\[]!", spec_start | spec_more);
-    // Classic DTrace does not accept the following characters in probe descriptions.
-    // They occur in libstdc++.so.6, in symbols with a version such as foo@VERS_1, and
-    // in names in UTF-8.
+    // Classic DTrace does not accept these characters in probe descriptions. They occur
+    // in libstdc++.so.6, in symbol versions such as foo@VERS_1, and in UTF-8
+    // names.
     mark("`+@~", spec_more);
     for (std::size_t c = 0x80; c < classes.size(); ++c)
         classes[c] |= spec_start | spec_more;
@@ -208,10 +208,9 @@ Token Lexer::next(Mode mode)
 }
 
 // Reads a token in Outer mode. A sequence of characters that probe descriptions may
-// contain is one token. If the sequence has no ':' and is a keyword or the name of a
-// type, the token is that keyword or name. Unless the option pspec is set, the same
-// applies to a keyword or name that is followed by '*', as in "int*p". The token then
-// ends before the '*'.
+// contain is one token. If the sequence has no ':' and is a keyword or a type's name,
+// the token is that keyword or name. This also applies before '*', as in "int*p",
+// unless the option pspec is set.
 Token Lexer::outer(Token token)
 {
     if (!is(peek(), spec_start) || text_.substr(pos_, 2) == "*/")
@@ -264,9 +263,9 @@ Token Lexer::code(Token token)
     return punctuation(std::move(token));
 }
 
-// Reads the name of a module at the offset `begin`, and returns the offset of the
-// backquote after it. Returns npos if no module's name starts there. A module's name
-// may contain dots. If the name contains ".so", it may also contain - and +.
+// Reads the name of a module at the offset `begin`. Returns the offset of the backquote
+// after it, or npos. A module's name may contain dots. If the name contains ".so", it
+// may also contain - and +.
 std::size_t Lexer::module_end(std::size_t begin) const
 {
     std::size_t at = begin;
@@ -287,8 +286,8 @@ std::size_t Lexer::module_end(std::size_t begin) const
 }
 
 // Reads a prefix such as "pid$target`" at the offset `end`. Returns the prefix with the
-// macro replaced with its value, and sets `end` to the offset after the backquote.
-// Returns nullopt if there is no such prefix.
+// macro's value, and sets `end` to the offset after the backquote. Returns nullopt if
+// there is no such prefix.
 std::optional<std::string> Lexer::process_scope(std::size_t& end, Place at)
 {
     if (!text_.substr(end).starts_with("pid$"))

@@ -7,12 +7,10 @@
 //                  keyword or starts with a type's name.
 //
 // The lexer consumes comments, #! lines and control lines. It passes each control line
-// to the parser's pragma handler, together with its place.
+// to the parser's pragma handler.
 //
-// `/` closes an open predicate if the next character that is not whitespace is `;`,
-// `{` or `/`, or if there is no such character. Otherwise `/` is the division
-// operator. Two slashes start a comment, except inside a predicate, where the first
-// slash closes the predicate.
+// `/` closes an open predicate if the next character that is not whitespace is `;`, `{`
+// or `/`, or if there is no such character. Otherwise `/` is the division operator.
 //
 // The text may contain any bytes, including NUL. The time is linear in its length.
 #pragma once
@@ -182,7 +180,7 @@ private:
 
 // Decodes an integer constant (prefix, digits, suffix) into the token. Returns the
 // number of characters read. Fails with INT_DIGIT if a digit is not valid in the
-// constant's base, or with the tag `overflow` if the value is too large.
+// constant's base, or with the tag `overflow`.
 std::size_t read_integer(std::string_view text, Token& token, Tag overflow);
 
 } // namespace dt

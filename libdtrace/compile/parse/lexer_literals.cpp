@@ -3,8 +3,8 @@
 // strings.
 //
 // The escapes are those of C. An unknown escape keeps its backslash. In a string, a
-// backslash and the newline after it are both removed. If a character constant has
-// several characters, the first one is in the highest byte, as in Solaris compilers.
+// backslash before a newline removes both. In a character constant with several
+// characters, the first one is in the highest byte, as in Solaris compilers.
 #include "libdtrace/compile/parse/lexer.hpp"
 
 #include "libdtrace/compile/parse/characters.hpp"

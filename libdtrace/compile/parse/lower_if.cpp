@@ -9,10 +9,9 @@
 //   p /this->%step == 2/ { d; this->%step = 3; }
 //   p /this->%step == 3/ { e; }
 //
-// A piece that faults does not reach its last assignment, so no later piece is executed
-// at that firing. Each number is used only once in a session, so a value that another
-// clause has stored in this->%step selects no piece of this clause. D programs cannot
-// use the variable, because % cannot be part of a name.
+// If a piece faults, no later piece runs at that firing. Each number is used only once
+// in a session, so the value of another clause selects no piece. D programs cannot use
+// the variable, because % cannot be part of a name.
 #include "libdtrace/compile/passes.hpp"
 
 #include <utility>
@@ -103,9 +102,9 @@ private:
         current_->statements.push_back(std::move(statement));
     }
 
-    // Splits the statements into pieces at each `if`. Each piece becomes a clause.
-    // After the last statement, the piece with the number `after` is executed, or none
-    // if `after` is 0.
+    // Splits the statements into pieces at each `if`. Each piece becomes a clause. The
+    // piece with the number `after` runs after the last statement, or none if `after`
+    // is 0.
     void run(std::vector<Stmt> statements, std::uint32_t after)
     {
         for (std::size_t i = 0; i < statements.size(); ++i) {

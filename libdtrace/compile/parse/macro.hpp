@@ -2,10 +2,9 @@
 // Macro variables. $1 and $$1 are arguments of the program. The values of other macros,
 // such as $target and $pid, come from the session.
 //
-// If the program does not use an argument, an error is reported at the end of the
-// program, unless the option argref is set. If the program uses an argument that was
-// not given, an error is reported immediately. With -x defaultargs, the value is 0
-// instead, or "" for $$n.
+// An argument that the program does not use is an error, unless the option argref is
+// set. A missing argument is an error, unless the option defaultargs is set. It is then
+// 0, or "" for $$n.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
@@ -37,7 +36,7 @@ public:
     // macro.
     std::string value(const Name& name, Place at);
     // Replaces the macros in a probe description with their values. Fails with
-    // PDESC_INVAL if there is no such macro; the message quotes the description.
+    // PDESC_INVAL if there is no such macro.
     std::string expand(std::string_view description, Place at);
 
     // Throws MACRO_UNUSED for the first argument that the program does not use.

@@ -98,8 +98,8 @@ void Parser::syntax_error() const
 {
     if (at(Tok::End))
         fail(Tag::SYNTAX, token_.at, "syntax error near end of input");
-    // If there is no type a.out`foo, "(a.out`foo *)x" is parsed as a product, which is
-    // a syntax error. The message then names the unknown type instead of the token.
+    // If there is no type a.out`foo, "(a.out`foo *)x" is parsed as a product. The
+    // message names the unknown type instead of the token.
     if (!unknown_type_.empty() && !context_.target.variable(unknown_type_))
         fail(Tag::TYPE_ERR, token_.at,
              "failed to resolve " + unknown_type_ + ": Unknown type name" +

@@ -61,8 +61,8 @@ private:
         const Type* type = nullptr;
         Storage storage = Storage::None;
         Scope scope = Scope::Global;
-        // true if the words declare the tag of a struct, union or enum; also true if
-        // they define an enum without a tag
+        // true if the words declare the tag of a struct, union or enum, or define an
+        // enum without a tag
         bool declares_tag = false;
         CAttributes attributes;
         Place at;
@@ -134,8 +134,7 @@ private:
     bool accept(Tok kind);
     void expect(Tok kind);
     std::string take_name();
-    // The scope in D`foo, which denotes foo of the D program, not a symbol of the
-    // target.
+    // The scope in D`foo, which denotes foo of the D program.
     static constexpr std::string_view own_scope = "D`";
 
     [[noreturn]] void syntax_error() const;
@@ -214,7 +213,7 @@ private:
     // Declarations
     const Type* named_type(std::string_view name) const;
     bool is_type_name(std::string_view name) const;
-    // The kinds of places in the text where the name of a kernel typedef may appear
+    // The places in the text where the name of a kernel typedef may appear
     // (kernel_type_names.cpp). `Certain` is a place where every name is a type.
     enum class TypePlace { Declaration, Parenthesis, Sizeof, Certain };
     bool reads_as_type(std::string_view raw, TypePlace place) const;
@@ -272,8 +271,8 @@ private:
     Token token_;
     std::optional<Token> peeked_;
     int depth_ = 0;
-    // The nesting depth of the type names that are being parsed, for example in casts.
-    // If it is not 0, an identifier among specifiers can only be the name of a type.
+    // The nesting depth of the type names that are being parsed. If it is not 0, an
+    // identifier among specifiers can only be the name of a type.
     int n_type_names_ = 0;
     // the last name with a backquote for which no type was found
     mutable std::string unknown_type_;

@@ -118,8 +118,8 @@ ProviderProbe Parser::provider_probe()
     }
     expect(Tok::LParen);
     provider_arguments(probe.native, probe.native_names);
-    // Names in the native list must be unique. The translated list may name the same
-    // native argument several times.
+    // Names in the native list must be unique, but the translated list may repeat a
+    // name.
     std::set<std::string> declared;
     for (const std::string& name : probe.native_names)
         if (!name.empty() && !declared.insert(name).second)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Integer constant expressions in declarations (see parser.hpp): sizes of arrays,
-// widths of bit-fields, and enumerators. They are evaluated before the checker runs. In
-// D, the arithmetic is signed, has 64 bits and wraps around. In a C header, it has the
-// width and the sign of the type that C's usual arithmetic conversions yield.
+// widths of bit-fields, and enumerators. In D, the arithmetic is signed, has 64 bits
+// and wraps around. In a C header, it follows C's usual arithmetic conversions.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/types/constants.hpp"
 
@@ -43,8 +42,8 @@ bool less(std::int64_t a, std::int64_t b, bool is_unsigned)
     return a < b;
 }
 
-// Converts a value to an integer type. Truncates the value to the type's width, then
-// sign-extends or zero-extends it. A value of type bool becomes 0 or 1.
+// Converts a value to an integer type. Truncates it to the type's width, then extends
+// it. A value of type bool becomes 0 or 1.
 std::int64_t narrow(std::int64_t value, const Type& type)
 {
     if (type.is_bool)
@@ -152,8 +151,8 @@ std::optional<Parser::Constant> Parser::evaluate_name(const Node& node) const
 std::optional<Parser::Constant> Parser::evaluate(const Node& node) const
 {
     const bool is_c = node.at.c_header;
-    // Returns a constant of this integer type, after C's integer promotions. Outside C
-    // headers, the type is ignored, because all constants are signed and have 64 bits.
+    // Returns a constant of this integer type, after C's integer promotions. The type
+    // is ignored outside C headers.
     auto typed = [is_c](std::int64_t value, const Type* type) -> Constant {
         if (!is_c || type == nullptr)
             return {value};
@@ -233,7 +232,7 @@ std::optional<Parser::Constant> Parser::evaluate_unary(const Node& node) const
 }
 
 // Evaluates a binary operator after C's usual arithmetic conversions. These have no
-// effect in D, where all operands are signed and have 64 bits.
+// effect in D.
 std::optional<Parser::Constant> Parser::evaluate_binary(const Node& node) const
 {
     auto left = evaluate(*node.left), right = evaluate(*node.right);

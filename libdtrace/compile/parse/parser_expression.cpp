@@ -83,7 +83,7 @@ NodePtr Parser::make(NodeKind kind, Place place) const
 }
 
 // Sets the height of a node's subtree, and refuses the node if the height exceeds the
-// limit. This is called for each node after its children have been added.
+// limit. Called for each node after its children have been added.
 NodePtr Parser::fit(NodePtr node) const
 {
     std::uint32_t highest = 0;
@@ -402,8 +402,8 @@ NodePtr Parser::constant()
 }
 
 // Returns the type of an integer or character constant: the first type that can
-// represent the value, among the types that the suffix and base permit. As in C
-// compilers, a decimal constant that is too large for long is an unsigned long.
+// represent the value, among the types that the suffix and base permit. A decimal
+// constant that is too large for long is an unsigned long.
 const Type* Parser::integer_type(const Token& token) const
 {
     static constexpr const char* names[] = {"int",       "unsigned int",

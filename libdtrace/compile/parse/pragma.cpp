@@ -113,9 +113,9 @@ PragmaOption split_option(std::string_view word, Place at)
 
 } // namespace
 
-// Reads a line number and an optional file name. cpp adds flags after the name: 1 at
-// the start of a file, 2 at the return to a file. Either flag means that the named file
-// is a C header, unless the file is the program itself.
+// Reads a line number and an optional file name. cpp adds the flag 1 or 2 after the
+// name of an included file. A file with a flag is a C header, unless it is the program
+// itself.
 void Pragmas::set_line(Words& words, std::string_view number, Place at, Lexer& lexer)
 {
     if (!all_digits(number) || number.size() > 9)
@@ -269,8 +269,8 @@ void Pragmas::depends_on(Words& words, Place at)
 
 namespace {
 
-// Finds the control lines in D text. A # inside comments, strings and character
-// constants is skipped.
+// Finds the control lines in D text. Skips a # inside comments, strings and character
+// constants.
 class ControlLines {
 public:
     explicit ControlLines(std::string_view text) : text_(text) {}
@@ -313,8 +313,8 @@ private:
         pos_ = end;
     }
 
-    // Skips to the closing quote, or to the end of the line if there is none; the
-    // parser will report that error.
+    // Skips to the closing quote. If there is none, skips to the end of the line; the
+    // parser reports the error.
     void skip_quoted(char quote)
     {
         for (++pos_; pos_ < text_.size() && text_[pos_] != '\n'; ++pos_) {

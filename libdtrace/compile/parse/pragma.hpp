@@ -2,10 +2,9 @@
 // Handles control lines: #pragma, #line, #error, #ident, and `# 12 "file"` from cpp.
 //
 // Options that affect the compiler take effect before the program is parsed
-// (scan_options()), even if #pragma D option is at the end of the text. While the text
-// is parsed, this class passes each option to the session, checks the dependencies of
-// #pragma D depends_on, and applies #line and #pragma pack. It stores the D pragmas in
-// the Unit. The checker reports pragmas for names that do not exist.
+// (scan_options()). While the text is parsed, this class passes each option to the
+// session, checks dependencies, and applies #line and #pragma pack. It stores the D
+// pragmas in the Unit, and the checker uses them.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"

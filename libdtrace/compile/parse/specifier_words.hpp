@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Records the words in one list of specifiers. Parser::finish_specifiers() checks that
-// their combination is allowed.
+// The words in one list of specifiers. Parser::finish_specifiers() checks their
+// combination.
 #pragma once
 
 #include "libdtrace/compile/parse/lexer.hpp"

@@ -29,8 +29,8 @@ std::string quoted_text(std::string_view text)
     return out + "\"";
 }
 
-// Returns the text of an expression for a place where a comma would not be an operator,
-// for example in a list of arguments. Encloses a comma expression in parentheses.
+// Returns the text of an expression in a list. Encloses a comma expression in
+// parentheses.
 std::string element(const Node& node)
 {
     bool comma = node.kind == NodeKind::Binary && node.op == Op::Comma;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See constants.hpp. Each row is one constant. Except in D_PROCESS_STATES, the values
-// are those of Linux on x86-64, as documented in signal(7), errno(3) and open(2).
+// See constants.hpp. Except in D_PROCESS_STATES, the values are those of Linux on
+// x86-64, as documented in signal(7), errno(3) and open(2).
 #include "libdtrace/compile/types/constants.hpp"
 
 #include "dif/faults.h"
@@ -76,8 +76,8 @@ namespace {
     X(O_TMPFILE, 020200000)
 
 /*
- * Process flags and thread states, with the names and values of the Solaris procfs that
- * D programs expect. The D library procfs.d translates the kernel's values to these.
+ * Process flags and thread states with the names and values of the Solaris procfs. The
+ * D library procfs.d translates the kernel's values to these.
  */
 #define D_PROCESS_STATES(X) \
     X(PR_STOPPED, 0x00000001) X(PR_ISTOP, 0x00000002) X(PR_DSTOP, 0x00000004) \

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Constants that D programs can use without any debug data: signals, error numbers,
-// flags of open(2), states of processes, address families and faults, for example. The
-// values are those of Linux, except for the states of processes, which are those of
-// Solaris.
+// Constants that D programs can use without any debug data, for example signals, error
+// numbers and flags of open(2). The values are those of Linux, except for the states of
+// processes, which are those of Solaris.
 #pragma once
 
 #include <cstdint>

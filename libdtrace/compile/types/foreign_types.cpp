@@ -22,9 +22,8 @@ const Type* ForeignTypes::type(const Type* of,
     return made;
 }
 
-// Returns the session's type with this name. Returns null if the session has no
-// complete type of this name and kind, or if the session's type is predefined and
-// differs from `of`.
+// Returns the session's complete type with this name and kind, or null. Returns null
+// for a predefined type that differs from `of`.
 const Type* ForeignTypes::declared(const std::string& name, const Type* of) const
 {
     const Type* there = types_.lookup(name);

@@ -2,11 +2,9 @@
 // Converts types from another type table to types of the session's table, for the
 // arguments in a provider's definition.
 //
-// If the session has declared a type of the same name, that type is used. D libraries
-// declare the types that they translate, while the definitions in programs often
-// declare a type of the same name without its members. Any other type becomes a new
-// type. Messages show its name, but D programs cannot use the name. Pointers refer to
-// the traced process, so they are userland. The types may come from an untrusted file,
+// If the session has declared a type of the same name, that type is used. Any other
+// type becomes a new type, whose name D programs cannot use. Pointers are userland,
+// because they refer to the traced process. The types may come from an untrusted file,
 // so the recursion depth is limited.
 #pragma once
 
@@ -24,8 +22,8 @@ public:
     explicit ForeignTypes(TypeTable& types) : types_(types) {}
 
     // Returns the corresponding type of the session's table. `owner` keeps the original
-    // type alive, and this object keeps `owner` alive. A type that already belongs to
-    // the session's table is returned unchanged.
+    // type alive, and this object keeps `owner` alive. A type of the session's table is
+    // returned unchanged.
     const Type* type(const Type* of, const std::shared_ptr<const TypeTable>& owner);
 
 private:

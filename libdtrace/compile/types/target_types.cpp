@@ -21,7 +21,7 @@ static const Type* element_of(const Type* type)
 }
 
 // Returns the alignment that the debug data declare, or 1 if they declare none or an
-// invalid one. The data are untrusted.
+// invalid one.
 static std::uint32_t alignment(const DebugType& described)
 {
     constexpr std::uint64_t most = 4096;
@@ -97,8 +97,7 @@ TargetTypes::Extent TargetTypes::extent(const Type* type) const
 }
 
 // Computes the nesting depth of a type and the number of types in it. The types to
-// which it refers must have been measured before. Returns false if the depth exceeds
-// max_target_depth or the number exceeds max_types.
+// which it refers must have been measured before. Returns false if a limit is exceeded.
 bool TargetTypes::measure(const Type* type)
 {
     if (extents_.contains(type))
@@ -120,8 +119,8 @@ bool TargetTypes::measure(const Type* type)
     return true;
 }
 
-// Returns D's type of this name if it has the same kind, size and signedness as the
-// described type. Otherwise returns a new type.
+// Returns D's type of this name if it has the same kind, size and signedness. Otherwise
+// returns a new type.
 const Type* TargetTypes::make_scalar(const DebugType& described)
 {
     using Kind = DebugType::Kind;
@@ -325,8 +324,8 @@ void TargetTypes::fill(Body body, int depth)
     is_packed |= whole.size % align != 0;
     if (described.align == 0) // the alignment is not declared
         whole.align = is_packed ? 1 : align;
-    // If the members do not yield the declared size, the debug data omit a member or an
-    // alignment. Then it is unknown how the type is passed to functions.
+    // If the members do not yield the declared size, the debug data are incomplete. It
+    // is then unknown how the type is passed to functions.
     std::uint64_t a = whole.align, end = (end_bits + 7) / 8;
     if (whole.passing == Passing::ByMembers && !whole.members.empty() &&
         (end + a - 1) / a * a != whole.size)

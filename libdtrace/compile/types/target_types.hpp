@@ -4,15 +4,14 @@
 //
 //   DebugTypes of a module ── type() ──> Type of the table, one for each entry
 //
-// The members of a struct are converted when complete() is called for the struct. So
-// the conversion of a pointer does not convert all types that can be reached from the
-// pointer. The checker completes the type of every expression. Types that D also has,
-// such as int, become D's types. Pointers in types of a process are userland; pointers
-// in the kernel's types are not.
+// complete() converts the members of a struct. So the conversion of a pointer does not
+// convert all types that can be reached from the pointer. Types that D also has, such
+// as int, become D's types. Pointers in types of a process are userland; pointers in
+// the kernel's types are not.
 //
-// The data are untrusted. A type that contains itself, or that is nested more deeply or
-// consists of more types than any type in real programs, becomes void. A member outside
-// its struct is omitted. So recursive functions can safely walk the resulting types.
+// The data are untrusted. A type becomes void if it contains itself, is nested too
+// deeply or consists of too many types. A member outside its struct is omitted. So
+// recursive functions can safely walk the resulting types.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -29,16 +28,15 @@ public:
     explicit TargetTypes(TypeTable& types) : types_(types) {}
 
     TypeTable& table() { return types_; }
-    // Qualifies a type as userland, so that loads of its values read the memory of the
-    // traced process.
+    // Qualifies a type as userland: loads of its values read the memory of the traced
+    // process.
     const Type* in_process(const Type* type)
     {
         return types_.qualified(type, false, false, true);
     }
     // Returns the D type of an entry in the debug data, and completes the type.
     const Type* type(DebugTypes& from, DebugRef ref);
-    // Fills in the members of a struct or union. If the type is a typedef, pointer or
-    // array, fills in the members of the struct or union to which it leads.
+    // Fills in the members of a struct or union. Follows typedefs, pointers and arrays.
     void complete(const Type* type);
 
 private:
@@ -48,7 +46,7 @@ private:
         Type* into = nullptr;
     };
     // The depth of a recursive walk over a type, and the number of types that the walk
-    // visits. The members of a struct are not counted.
+    // visits. Members are not counted.
     struct Extent {
         int height = 0;
         std::uint32_t n_types = 1;

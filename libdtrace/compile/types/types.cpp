@@ -7,8 +7,8 @@
 //   derived  (kind, base, ...)          -> pointers, arrays, functions, qualified types
 //
 // A struct that has been named but not defined is a Struct with complete == false. Its
-// body is filled in place, so that existing pointers to the struct stay valid. `undo`
-// records every change, and rollback() reverts the changes in reverse order.
+// body is filled in place, so that existing pointers to the struct stay valid.
+// rollback() reverts the changes in `undo` in reverse order.
 #include "libdtrace/compile/types/types.hpp"
 
 #include "libdtrace/compile/types/types_predefined.hpp"
@@ -184,8 +184,8 @@ TypeTable::TypeTable(std::uint64_t strsize) : impl_(std::make_unique<Impl>())
 #undef X
     impl_->string = impl_->special(TypeKind::String, "string", strsize);
     impl_->names.emplace("string", impl_->string);
-    // Programs cannot name the following types. A symaddr is recorded as an address,
-    // and a usymaddr as a pid and an address.
+    // Programs cannot name these types. A symaddr is recorded as an address, and a
+    // usymaddr as a pid and an address.
     impl_->stack = impl_->special(TypeKind::Stack, "stack", 8);
     impl_->symaddr = impl_->special(TypeKind::SymAddr, "_symaddr", 8);
     impl_->usymaddr = impl_->special(TypeKind::UsymAddr, "_usymaddr", 16);

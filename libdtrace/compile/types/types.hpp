@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The types of D: those of C, and those that only D has (string, stack, symaddr,
-// dynamic).
+// The types of D: those of C, and string, stack, symaddr and dynamic.
 //
-// Complete types are immutable. A TypeTable owns all types, and after resolve() they
-// are compared by identity. Derived types (pointer to T, array of T) are interned, so
-// equal types are the same object. The members of a struct are filled in after its
-// creation, because they can refer to the struct.
+// A TypeTable owns all types. Equal types are the same object after resolve(). Complete
+// types are immutable. The members of a struct are filled in after the struct is
+// created.
 #pragma once
 
 #include "libdtrace/symbols/debug/passing.hpp"
@@ -64,8 +62,8 @@ struct Type {
     // set only in a Typedef without a name, which adds qualifiers to its base
     bool is_const = false, is_volatile = false;
     bool userland = false; // loads read the memory of the traced process
-    // for Pointer: the pointee; for Array: the element type; for Typedef: the type that
-    // it names; for Function: the return type
+    // Pointer: the pointee; Array: the element type; Typedef: the named type; Function:
+    // the return type
     const Type* base = nullptr;
     // Array: number of elements; 0 if it is flexible
     std::uint64_t count = 0;
@@ -75,8 +73,7 @@ struct Type {
     bool varargs = false;
     Passing passing = Passing::ByMembers;
     bool complete = true; // Struct, Union, Enum: has a body; Array: has a size
-    // Typedef: the cached result of resolve(), so that a long chain is walked only
-    // once. Null if not known yet.
+    // Typedef: the cached result of resolve(); null if not known yet
     const Type* resolved = nullptr;
 
     // Returns the type without typedefs and qualifiers.
@@ -88,28 +85,25 @@ struct Type {
     bool is_pointer() const; // Pointer after resolve()
     bool is_scalar() const;  // arithmetic or pointer
     bool is_string() const;  // String after resolve()
-    // Returns whether this is a string, an array of char or a pointer to char. Such
-    // values are compared as strings.
+    // Whether the type is a string, an array of char or a pointer to char. Such values
+    // are compared as strings.
     bool is_string_compatible() const;
     bool is_struct_or_union() const;
     bool is_by_ref() const; // String, Array, Struct, Union, Stack, SymAddr, UsymAddr
-    // Finds a member by name, including members of anonymous members. found.offset_bits
-    // counts from the start of this type.
+    // Finds a member by name, also in anonymous members. found.offset_bits counts from
+    // the start of this type.
     bool find_member(std::string_view name, Member& found) const;
 };
 
-// Returns whether the types are the same. Structs, unions and enums without a name are
-// the same if their bodies are, because a header that is included twice declares them
-// twice.
+// Returns whether the types are the same. Two structs, unions or enums without a name
+// are the same if their bodies are equal.
 bool is_same_type(const Type& one, const Type& other);
-// Returns whether the two types have the same members or enumerators, regardless of the
-// types' names.
+// Compares only the members or enumerators, not the names of the types.
 bool has_same_body(const Type& one, const Type& other);
 
 class TypeTable {
 public:
-    // Creates a table with the intrinsic and predefined types. strsize is the size of
-    // `string` in bytes.
+    // strsize is the size of `string` in bytes.
     explicit TypeTable(std::uint64_t strsize = 256);
     ~TypeTable();
 
@@ -130,18 +124,17 @@ public:
     const Type* qualified(const Type* base, bool is_const, bool is_volatile,
                           bool userland);
 
-    // Finds a type by its name, such as "unsigned int", "struct foo" or "uint8_t".
-    // Returns null if there is no such type.
+    // Finds a type by a name such as "struct foo" or "uint8_t". Returns null if it does
+    // not exist.
     const Type* lookup(std::string_view name) const;
-    // Finds the type that the name had before any program redeclared it. The prototypes
-    // of builtins and subroutines use these types.
+    // Ignores redeclarations by programs, for the prototypes of builtins and
+    // subroutines.
     const Type* lookup_original(std::string_view name) const;
-    // Creates a type, or returns the existing one; the caller fills in its body.
+    // Creates a type, or returns the existing one. The caller fills in the body.
     // Returns null if the name belongs to another kind of type.
     Type* declare(TypeKind kind, std::string_view name);
-    // Replaces a predefined type, or a type declared before mark(), with a new,
-    // incomplete type of the same name. Returns null if there is no such type, or if it
-    // was declared after mark().
+    // Replaces a type declared before mark() with a new, incomplete type of the same
+    // name. Returns null if there is no such type, or if it was declared after mark().
     Type* redeclare(TypeKind kind, std::string_view name);
     // Returns whether the type was declared after the last mark().
     bool is_fresh(const Type* type) const;
@@ -150,13 +143,12 @@ public:
     const Enumerator* find_enumerator(std::string_view name, const Type*& in) const;
     void add_enumerator_scope(const Type* enumeration);
 
-    // Sets the size of `string` in bytes. #pragma D option strsize may change the size
-    // before the first use of `string`.
+    // Sets the size of `string` in bytes. Must be called before the first use of
+    // `string`.
     void set_strsize(std::uint64_t strsize);
 
-    // mark() records the current state. rollback() undoes the declarations and
-    // completions of types since mark(), so that a program that fails to compile leaves
-    // no types. Pointers to types stay valid.
+    // rollback() undoes the declarations and completions since mark(). Pointers to
+    // types stay valid.
     std::size_t mark();
     void rollback(std::size_t mark);
 
@@ -167,11 +159,10 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-// Returns the type's text for messages, such as "int", "struct foo *", "string", "char
-// [12]" or "dynamic variable".
+// Returns the text for messages, such as "struct foo *" or "dynamic variable".
 std::string type_text(const Type* type);
-// Returns a declaration such as "char *name" or "int (*f)(void)". Without a name,
-// returns the type alone.
+// Returns a declaration such as "int (*f)(void)". Without a name, returns the type
+// alone.
 std::string declaration_text(const Type* type, std::string_view name);
 
 } // namespace dt

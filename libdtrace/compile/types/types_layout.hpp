@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Computes the layout of structs and unions according to the x86-64 System V ABI,
-// section 3.1.2. For types that D can declare, the LP64 ABI of aarch64 has the same
-// rules, except that there an unnamed bit-field affects the struct's alignment.
+// Computes the layout of structs and unions (x86-64 System V ABI, section 3.1.2). On
+// aarch64, an unnamed bit-field also affects the struct's alignment.
 //
-// The caller adds the members in the order of their declarations, and each member is
-// assigned an offset. finish() sets the size and the alignment of the struct or union.
 // The rules are:
 //   - a member starts at a multiple of its alignment
 //   - a bit-field is inside one naturally aligned storage unit of its declared type;
@@ -12,16 +9,16 @@
 //   - an unnamed bit-field does not affect the struct's alignment; one of width 0 ends
 //     the current storage unit
 //
-// GCC's attributes and #pragma pack change these rules. A packed member starts at the
-// next byte (a bit-field at the next bit), unless it has an explicit alignment. The
-// limit that #pragma pack sets applies to natural and to explicit alignments.
+// Attributes can change these rules. A packed member starts at the next byte, unless it
+// has an explicit alignment. A packed bit-field starts at the next bit. #pragma pack
+// limits natural and explicit alignments.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
 
 namespace dt {
 
-// The attributes in a member's declaration that affect its offset.
+// Attributes in a member's declaration.
 struct MemberPlacing {
     std::uint32_t align = 0; // minimum alignment in bytes; 0 if not given
     bool packed = false;
@@ -29,17 +26,15 @@ struct MemberPlacing {
 
 class StructLayout {
 public:
-    // Starts the layout of a struct or union, depending on into.kind. In a union, every
-    // member starts at offset 0. `limit` is the largest alignment of a member in bytes,
-    // which #pragma pack sets. 0 means no limit.
+    // `limit` is the largest alignment of a member in bytes, or 0 for no limit.
     explicit StructLayout(Type& into, std::uint32_t limit = 0)
         : into_(into), limit_(limit)
     {
     }
 
     void add(std::string name, const Type* type, MemberPlacing placing = {});
-    // Adds a bit-field. `bits` is at most the width of the type, and is 0 only if there
-    // is no name.
+    // `bits` is at most the width of the type. Only an unnamed bit-field may have 0
+    // bits.
     void add_bitfield(std::string name, const Type* type, std::uint32_t bits,
                       MemberPlacing placing = {});
     void finish(std::uint32_t align = 1); // align: minimum alignment in bytes

@@ -50,8 +50,7 @@ void declare_typedef(TypeTable& types, const char* name, const char* base)
     type->complete = true;
 }
 
-// Declares struct in6_addr. Its members have the names of the kernel (in6_u.u6_addr8),
-// of libc (__in6_u.__u6_addr8, s6_addr) and of Solaris (_S6_un._S6_u8).
+// Declares struct in6_addr with the member names of the kernel, libc and Solaris.
 void declare_in6_addr(TypeTable& types)
 {
     Type* kernel = types.anonymous(TypeKind::Union);
@@ -84,8 +83,7 @@ void declare_in6_addr(TypeTable& types)
     declare_typedef(types, "in6_addr_t", "struct in6_addr");
 }
 
-// Declares a type that has only a size and an alignment. D cannot compute with its
-// values.
+// Declares a type that has only a size and an alignment.
 void declare_opaque(TypeTable& types, const char* name, std::uint64_t bytes,
                     std::uint32_t align)
 {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The types that each new TypeTable contains. Each row is one type.
-//
-// The sizes are those of LP64. The typedefs are those that D programs use without any
-// debug data: types of fixed width, POSIX types, Solaris types (uchar_t, hrtime_t) and
-// Linux types (__u8). The row of a typedef comes after the row of its base type.
+// The types that each new TypeTable contains. Sizes are those of LP64. The row of a
+// typedef comes after the row of its base type.
 #pragma once
 
 // clang-format off
@@ -81,7 +78,7 @@
     X("_Float64",    "double")         X("_Float64x",    "long double")        \
     X("__float80",   "long double")
 
-// Types that are built into GCC, which headers use without a declaration.
+// Types that GCC declares itself.
 #define D_OPAQUE_TYPES(X) /* X(name, bytes, alignment) */ \
     X("__int128", 16, 16)    X("unsigned __int128", 16, 16) \
     X("__int128_t", 16, 16)  X("__uint128_t", 16, 16)       \
@@ -90,9 +87,8 @@
     X("_Decimal32", 4, 4)    X("_Decimal64", 8, 8)          \
     X("_Decimal128", 16, 16) X("__builtin_va_list", sizeof(va_list), 8)
 
-// The members of psinfo_t, lwpsinfo_t and fileinfo_t that D programs expect. The
-// checker replaces a member of curpsinfo, curlwpsinfo or fds[n] with the builtin that
-// computes it.
+// The members of psinfo_t, lwpsinfo_t and fileinfo_t. The checker replaces each member
+// of curpsinfo, curlwpsinfo or fds[n] with the builtin that computes it.
 #define D_PSINFO_MEMBERS(X) /* X(type, name) */ \
     X("int", pr_nlwp) X("pid_t", pr_pid) X("pid_t", pr_ppid) X("pid_t", pr_pgid) \
     X("pid_t", pr_sid) X("uid_t", pr_uid) X("uid_t", pr_euid) X("gid_t", pr_gid) \
@@ -117,9 +113,7 @@ namespace dt {
 
 class TypeTable;
 
-// Adds the types of the rows above, and struct in_addr, in6_addr, sockaddr,
-// sockaddr_in, sockaddr_in6, timeval and timespec. TypeTable's constructor calls this
-// once, after it has added the intrinsic types.
+// TypeTable's constructor calls this once, after it has added the intrinsic types.
 void declare_predefined_types(TypeTable& types);
 
 } // namespace dt

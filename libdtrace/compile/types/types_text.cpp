@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes types as text for messages, -v and print(). C declarators are read from the
-// inside out. So the text is built outward from the name, as in "int (*name)[4]".
+// Writes types as text for messages, -v and print(). A C declarator such as "int
+// (*name)[4]" is built outward from the name.
 #include "libdtrace/compile/types/types.hpp"
 
 namespace dt {
@@ -40,7 +40,7 @@ std::string pointer_text(const Type* type, std::string middle)
     if (base->kind == TypeKind::Array || base->kind == TypeKind::Function)
         middle = "(" + middle + ")";
     std::string text = around(type->base, std::move(middle));
-    // The word "userland" is printed only once, with the pointee.
+    // The word "userland" is printed once, with the pointee.
     const bool is_said = type->base->userland || base->userland;
     return type->userland && !is_said ? "userland " + text : text;
 }

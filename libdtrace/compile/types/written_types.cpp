@@ -14,8 +14,7 @@ static const Type* named(std::string_view text, DebugTypes* in, TargetTypes& typ
     return types.table().lookup_original(text);
 }
 
-// Removes the first word or asterisk from the text and returns it. Returns an empty
-// string at the end.
+// Removes the first word or asterisk from the text and returns it.
 static std::string_view take_token(std::string_view& text)
 {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -46,8 +45,7 @@ const Type* written_type(std::string_view text, DebugTypes* in, TargetTypes& typ
             type = named(name, in, types);
         if (type == nullptr)
             type = is_pointer ? table.void_type() : table.lookup_original("long");
-        // A const after the last asterisk qualifies only the kernel's copy of the
-        // argument, so it is ignored.
+        // A const after the last asterisk is ignored.
         if (token.empty())
             return type;
         type = table.pointer_to(table.qualified(type, is_const, false, false), true);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Converts the C type of a system call's argument, such as the text "const struct iovec
-// *", to a D type. A name in the text denotes the kernel's type, even if the D program
-// declares a different type of that name. Pointers refer to the memory of the process,
-// so they are userland.
+// Converts the C type of a system call's argument, such as "const struct iovec *", to a
+// D type. Pointers become userland pointers.
 #pragma once
 
 #include "libdtrace/compile/types/target_types.hpp"
@@ -11,10 +9,9 @@
 
 namespace dt {
 
-// Converts the text. `in` contains the kernel's types. in->place() must be Process, so
-// that pointers in structs also refer to the memory of the process. If `in` is null,
-// only D's types are known. A pointer to an unknown type becomes a pointer to void. Any
-// other unknown type becomes long.
+// `in` contains the kernel's types in the place Process. If `in` is null, only D's
+// types are known. An unknown type becomes long. A pointer to an unknown type becomes a
+// pointer to void.
 const Type* written_type(std::string_view text, DebugTypes* in, TargetTypes& types);
 
 } // namespace dt

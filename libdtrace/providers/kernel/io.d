@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The io provider. The three arguments of a probe (buffer, device and file) are all
- * translated from one struct bio, because a bio refers to its device and to the pages that
- * it transfers. The file is found from the first page: a page of a file has the mapping of
- * that file. Pages of direct I/O have no mapping (shown as <none>), and pages of metadata
- * have a mapping without a name (shown as <unknown>).
+ * The io provider. The buffer, device and file of a probe are all translated from one
+ * struct bio. The file is found from the first page of the bio. It is shown as <none>
+ * for direct I/O and as <unknown> for metadata.
  *
- * A path includes the first mount point of its file system. fi_offset is an offset on the device.
+ * A path includes the first mount point of its file system. fi_offset is an offset on
+ * the device.
  */
 #pragma D attributes Evolving/Evolving/ISA translator
 
@@ -42,8 +41,8 @@ typedef struct devinfo {
 } devinfo_t;
 
 /*
- * Operations with odd numbers are writes. A bio without a device represents a wait for an
- * unknown buffer.
+ * Operations with odd numbers are writes. A bio without a device represents a wait for
+ * an unknown buffer.
  */
 translator bufinfo_t < struct bio *b > {
 	b_flags = b->bi_bdev == NULL ? 0 : (b->bi_opf & 1 ? B_WRITE : B_READ) | (b->bi_status ? B_ERROR : 0) |
@@ -75,7 +74,7 @@ translator devinfo_t < struct bio *b > {
 inline struct page *io_page[struct bio *b] =
     b->bi_io_vec->bv_page->compound_head & 1 ?
     (struct page *)(b->bi_io_vec->bv_page->compound_head - 1) : b->bi_io_vec->bv_page;
-/* If one of the lowest two bits is set, the value is not the mapping of a file. */
+/* Values with one of the lowest two bits set are not mappings of files. */
 inline uintptr_t io_mapping[struct bio *b] =
     b->bi_io_vec == NULL || b->bi_iter.bi_size == 0 ? 0 : (uintptr_t)io_page[b]->mapping;
 inline struct inode *io_inode[uintptr_t mapping] =

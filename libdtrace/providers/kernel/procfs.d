@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The proc provider: processes and threads, in the form of procfs on Solaris.
- *
- * The arguments of a process are in its own memory, so they can be read only
- * for the current process. For another process, its name is shown instead.
+ * The proc provider: processes and threads, in the form of procfs on Solaris. Only the
+ * current process is shown with its arguments. Other processes are shown by their
+ * names.
  */
 #pragma D attributes Evolving/Evolving/ISA translator
 
@@ -44,7 +43,8 @@ translator psinfo_t < struct task_struct *t > {
 	pr_gid = t->real_cred->gid.val;
 	pr_egid = t->real_cred->egid.val;
 	pr_addr = (uintptr_t)t;
-	/* Encoded as in user space: bits 8 to 19 of the minor number follow the major number. */
+	/* User-space encoding: the low 8 minor bits come first, then the major
+	 * number. */
 	pr_ttydev = t->signal->tty ? (dev_t)(t->signal->tty->driver->major << 8 |
 	    (t->signal->tty->driver->minor_start + t->signal->tty->index & 0xff) |
 	    (t->signal->tty->driver->minor_start + t->signal->tty->index & 0xfff00) << 12) : (dev_t)-1;
@@ -74,7 +74,7 @@ typedef struct dtrace_siginfo {
 	uintptr_t si_value;
 } siginfo_t;
 
-/* The pointer may also be 0 (the current process sent the signal) or 1 (the kernel sent it). */
+/* The pointer may also be 0 (sent by the current process) or 1 (sent by the kernel). */
 translator siginfo_t < struct kernel_siginfo *s > {
 	si_signo = (uintptr_t)s > 1 ? s->si_signo : 0;
 	si_errno = (uintptr_t)s > 1 ? s->si_errno : 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sched provider: running threads, waiting threads, and CPUs. Linux has no
- * processor sets. A locality group is a NUMA node. On each kernel, one of the
- * two files chip_*.d and one of the two files lgrp_*.d is used.
+ * The sched provider: running threads, waiting threads, and CPUs. A locality group is a
+ * NUMA node. Each kernel uses one file chip_*.d and one file lgrp_*.d.
  */
 #pragma D depends_on library procfs.d
 #pragma D depends_on library chip_by_phys_proc_id.d

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tcp provider: segments and connections. The states are those of the
- * kernel, under the names that D programs use. For connection requests and for
- * connections in TIME_WAIT, Linux has no full socket, so only addresses, ports
- * and the state are available.
+ * The tcp provider: segments and connections. For connection requests, and for
+ * connections in TIME_WAIT, Linux has only addresses, ports and the state.
  */
 #pragma D depends_on library net.d
 #pragma D attributes Evolving/Evolving/ISA translator

@@ -11,7 +11,6 @@
 
 namespace dt {
 
-// Reserves the addresses of all parts.
 Result<Ok> ArenaMemory::reserve()
 {
     void* base = ::mmap(nullptr, total_bytes_, PROT_NONE,
@@ -37,7 +36,7 @@ static Result<Ok> map_part(void* base, std::uint64_t at, std::uint64_t bytes,
     return Ok{};
 }
 
-// Creates and maps the data part and the private part. The program part must be mapped.
+// The program part must be mapped.
 Result<Ok> ArenaMemory::map_data()
 {
     auto data = make_writable_memfd("dtrace-data", private_at_ - program_bytes_);
@@ -56,7 +55,7 @@ Result<Ok> ArenaMemory::map_data()
             map_part(base_, private_at_, total_bytes_ - private_at_, private_, 0);
         !mapped)
         return mapped;
-    // All parts are mapped now. Agents that are started later must not inherit them.
+    // Agents that are started later must not inherit the mappings.
     if (::madvise(base_, total_bytes_, MADV_DONTFORK) != 0)
         return errno_error("keep the arena from child processes");
     return Ok{};
@@ -100,7 +99,7 @@ Result<ArenaMemory> ArenaMemory::create(const dt_arena_config& config)
         !mapped)
         return mapped.error();
     program->writer = Fd();
-    // Other processes receive a read-only descriptor of the program part.
+    // Other processes receive this read-only descriptor.
     arena.program_ = std::move(program->reader);
     if (auto mapped = arena.map_data(); !mapped)
         return mapped.error();

@@ -6,11 +6,8 @@
 //   data fd      written by every host; targets map it
 //   private fd   written by this process and by the agent; no other process maps it
 //
-// The kernel module has its own arena without a private part. Its program and data
-// parts are mapped in the same way.
-//
-// The memfds have no name in any file system, are closed on exec, and are fixed in
-// size. Child processes do not inherit the mappings.
+// The memfds are closed on exec and fixed in size. Child processes do not inherit the
+// mappings. The kernel module's arena has no private part.
 #pragma once
 
 #include "base/fd.hpp"
@@ -22,21 +19,21 @@ namespace dt {
 class ArenaMemory {
 public:
     static Result<ArenaMemory> create(const dt_arena_config& config);
-    // Creates another arena with the program part of `first`, which was created by
-    // create(), and with its own data and private parts. Its program part is mapped
-    // read-only. `number` is 1 or more, and different for each arena.
+    // Creates an arena with the program part of `first`, mapped read-only, and with its
+    // own data and private parts. `first` must come from create(). `number` is 1 or
+    // more, and unique.
     static Result<ArenaMemory> create_like(const ArenaMemory& first,
                                            std::uint64_t number);
-    // Maps the arena of the kernel module through a descriptor of its device. The
-    // program part is mapped read-only. No memfds are used.
+    // Maps the kernel module's arena. The program part is read-only. `device` is a
+    // descriptor.
     static Result<ArenaMemory> map(int device, std::uint64_t program_bytes,
                                    std::uint64_t total_bytes);
     ArenaMemory(ArenaMemory&& other) noexcept;
     ArenaMemory& operator=(ArenaMemory&& other) noexcept;
     ~ArenaMemory();
 
-    // Prefaults pages outside the program part, so that they are charged to this
-    // process's control group even if another process writes to them later.
+    // Prefaults pages outside the program part. They are then charged to this process's
+    // control group.
     void touch(std::uint64_t at, std::uint64_t bytes);
 
     void* base() const { return base_; }

@@ -2,20 +2,15 @@
 // Determines the size of a session's arena, and adjusts the buffer sizes that options
 // set.
 //
-// The arena is sparse: only pages that are written use memory. It contains only the
-// parts that the programs can use. For example, it has no aggregation buffers if the
-// programs have no aggregations.
+// The arena is sparse: only pages that are written use memory. But all buffers can
+// become full, so memory for all of them must be available at the start. If it is not,
+// bufresize=auto halves the largest sizes until they fit, and bufresize=manual refuses
+// the session. The limits on file sizes (RLIMIT_FSIZE) and on address space (RLIMIT_AS)
+// also apply.
 //
-// All buffers can become full at the same time, so memory for all of them must be
-// available at the start. If it is not, bufresize=auto halves the largest sizes until
-// they fit, and bufresize=manual refuses the session. A size above the engine's maximum
-// is treated in the same way. The arena must also fit into two limits: the size of
-// files (RLIMIT_FSIZE), because its parts are files in memory, and the address space of
-// this process and of the targets (RLIMIT_AS).
-//
-// If the control group of a target has little free memory, the arena must not be
-// charged to targets. The arena is then made small, and this process touches the pages
-// that firings write to, before the targets touch them.
+// If a target's control group has little free memory, the arena is made small, and this
+// process touches the pages before the targets do. The pages are then charged to this
+// process.
 #include "libdtrace/session/backends/arena_sizes.hpp"
 
 #include "dif/actions.h"
@@ -32,15 +27,13 @@ namespace dt {
 
 namespace {
 
-// There is one private shard for BEGIN and END, one for tick and profile, one for the
-// agent, and one for draining.
+// one each for BEGIN and END, for tick and profile, for the agent, and for draining
 constexpr dt_u32 n_private = 4;
 
 dt_u32 n_shards()
 {
-    // A thread that is preempted while it fires keeps its shard. Several threads of one
-    // CPU can be in this state, so there are more shards than CPUs. An unused shard
-    // costs only address space and a page.
+    // A thread that is preempted while it fires keeps its shard, so there are more
+    // shards than CPUs. An unused shard costs only address space and a page.
     long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
     return static_cast<dt_u32>(
         std::clamp(4 * cpus, 128L, long{DT_MAX_SHARDS - n_private}));
@@ -56,8 +49,7 @@ std::uint64_t n_busy_shards()
 
 namespace {
 
-// The numbers of clauses, probe descriptions, DIFOs and matched probes of a session's
-// programs, and the memory that the programs need.
+// The sizes of a session's programs.
 struct Needs {
     std::size_t n_clauses = 0, n_descriptions = 0, n_difos = 0, n_matched = 0;
     std::size_t dof_bytes = 0, local_bytes = 0;
@@ -107,8 +99,8 @@ dt_arena_config arena_config(const Options& options, const Needs& needs)
     config.n_shards = n_shards();
     config.n_private = n_private;
     config.n_cpus = static_cast<dt_u32>(::sysconf(_SC_NPROCESSORS_CONF));
-    // These maximums leave space for the probes of libraries and programs that are
-    // loaded later.
+    // The maximums leave space for probes of libraries and programs that are loaded
+    // later.
     config.max_probes = 1u << 20;
     config.max_ecbs = static_cast<dt_u32>(
         std::clamp<std::size_t>(4 * needs.n_matched, 1u << 21, 1u << 26));
@@ -128,7 +120,7 @@ dt_arena_config arena_config(const Options& options, const Needs& needs)
     return config;
 }
 
-// The size that an option sets, and the number of buffers of that size. `limit` is the
+// The size that an option sets, and how many buffers have this size. `limit` is the
 // engine's maximum.
 struct Sized {
     int option;
@@ -210,16 +202,16 @@ Layout layout_of(const dt_arena_config& config)
     return {program, total - program};
 }
 
-// The limits for the memory of the arena, in bytes.
+// Limits in bytes.
 struct Room {
     std::uint64_t file = no_limit;    // maximum size of each part
     std::uint64_t address = no_limit; // maximum size of all parts together
     // maximum size of the data without the global variables, if this process must touch
-    // the arena before the targets
+    // it
     std::uint64_t touched = no_limit;
 };
 
-// Returns the first limit that the layout exceeds, as text, or "" if it fits.
+// Returns the first limit that the layout exceeds, as text, or "".
 std::string excess(const Layout& layout, const dt_arena_config& config,
                    const Room& room)
 {
@@ -241,10 +233,8 @@ std::string excess(const Layout& layout, const dt_arena_config& config,
 }
 
 // Makes the arena smaller by one step. If only_program is true, halves the numbers of
-// probes and ECBs. Otherwise the first steps halve the buffers, down to 512 KiB. The
-// next steps reduce the number of shards, because few shards are usually needed, and
-// the space for global variables. The last steps reduce buffers and shards as far as
-// possible. Returns false if no further step is possible.
+// probes and ECBs. Otherwise halves the buffers first, then reduces shards and global
+// variables. Returns false if no further step is possible.
 bool shrink(dt_arena_config& config, bool only_program)
 {
     if (only_program) {
@@ -293,8 +283,7 @@ static std::uint64_t smallest_arena_bytes(dt_arena_config config)
     return layout.program + layout.data;
 }
 
-// Returns the targets, and the processes in which the programs' descriptions have
-// matched probes.
+// Returns the targets and other processes with matched probes.
 static std::set<pid_t> pids_of_targets(const SessionState& state)
 {
     std::set<pid_t> pids = state.found_by_probes();
@@ -307,19 +296,16 @@ static std::set<pid_t> pids_of_targets(const SessionState& state)
 constexpr std::uint64_t smallest_parked = 1 << 20;
 
 // Returns how many shards may be parked: one for each CPU, and more if the memory
-// allows. While a shard is parked, its aggregation buffer is almost full, and firings
-// fill the buffers of other shards, which takes more memory. `group` is the memory that
-// the control groups of the targets still allow.
+// allows. `group` is the memory that the targets' control groups still allow.
 static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& config,
                          std::uint64_t group)
 {
-    // A user who sets a small size wants the buffers to use little memory.
+    // A user who sets a small size wants to use little memory.
     if (state.options.by_user(DTRACEOPT_aggsize) &&
         config.options[DTRACEOPT_aggsize] < smallest_parked)
         return 0;
-    // With aggpercpu, the shard in which a value is found identifies the value's CPU.
-    // While the shard of a CPU is parked, the CPU's threads use other shards, and their
-    // values are counted for the wrong CPU. So no shard may be parked.
+    // With aggpercpu, a value's shard determines its CPU. But the threads of a CPU use
+    // other shards while the CPU's shard is parked.
     if (state.options.flags.aggpercpu)
         return 0;
     constexpr std::uint64_t most = 1 << 30;
@@ -342,15 +328,13 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
     room.address = address_space_left(0) / 2;
     const std::uint64_t smallest = smallest_arena_bytes(config);
     for (pid_t pid : pids_of_targets(state)) {
-        // A target that cannot map even the smallest arena is traced with breakpoints,
-        // so it does not limit the size of the arena.
+        // A target that cannot map the smallest arena is traced with breakpoints.
         const std::uint64_t left = address_space_left(pid) / 2;
         if (left >= smallest)
             room.address = std::min(room.address, left);
         group = std::min(group, control_group_left(pid));
     }
-    // The targets' control groups have enough memory if each of them still allows eight
-    // times the maximum size of the busy shards.
+    // Each group must allow eight times the size of the busy shards.
     const std::uint64_t busy = layout.data / config.n_shards * n_busy_shards();
     charged_to_us = group / 8 < busy;
     if (charged_to_us) {
@@ -373,7 +357,7 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
                                    why.find("address space") != std::string::npos);
         if (!shrink(config, only_program) && !shrink(config, !only_program)) {
             if (error == ENOMEM && room.touched != no_limit)
-                break; // uses the smallest arena, although it exceeds the limit
+                break; // although the smallest arena exceeds the limit
             return state.fail(error, "the smallest buffers need " + why);
         }
     }

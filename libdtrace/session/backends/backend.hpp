@@ -12,9 +12,8 @@
 //   make_arena  prepare_agents  load ...  add_probes  enable ...  touch_arenas  plant ...
 //   attach  fire(BEGIN)  start_timers
 //
-// While tracing, add_probes, enable, plant and attach are repeated for programs and
-// modules that appear later. A backend is used for one tracing run. If go() fails,
-// Session::back_out() unplants the sites and destroys the backend and the arena.
+// While tracing, add_probes, enable, plant and attach are called again for new programs
+// and modules. A backend is used for one tracing run.
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once
@@ -36,11 +35,10 @@ public:
     Backend(const Backend&) = delete;
     Backend& operator=(const Backend&) = delete;
 
-    // Creates the arena. If its buffers are too large, first reduces their sizes in the
-    // options. Returns 0, or -1 after SessionState::fail().
+    // Creates the arena. Reduces buffer sizes in the options if necessary.
     virtual int make_arena() = 0;
-    // Prepares the agents that were started since the last call for planting probes in
-    // processes. Also called if a process is grabbed while tracing.
+    // Prepares the agents that were started since the last call. Also called for a
+    // process that is grabbed while tracing.
     virtual int prepare_agents() = 0;
     // Loads DOF into the arena, as dt_load() does.
     virtual int load(std::span<const std::byte> dof, dt_u32& first_clause,
@@ -49,13 +47,12 @@ public:
     virtual int add_probes() = 0;
     // Enables a clause of the arena at these probes.
     virtual int enable(std::span<const std::uint32_t> ids, std::size_t clause) = 0;
-    // Prefaults the arenas, if their pages must not be charged to the control groups of
-    // the targets.
+    // Prefaults the arenas, so that their pages are not charged to targets' control
+    // groups.
     virtual void touch_arenas() {}
     // Returns whether the consumer may return the memory of buffers to the system.
     virtual bool can_return_memory() const { return false; }
-    // Chooses the mechanism for a process. Called before the first sites are planted in
-    // the process, and after the process has executed another program.
+    // Called before the first sites are planted in the process, and after an exec.
     virtual void choose_mechanism(ps_prochandle&) {}
     // Plants the sites of a process. Reports the sites that cannot be planted.
     virtual int plant(ps_prochandle& process, const std::vector<Site>& sites,
@@ -63,27 +60,22 @@ public:
     virtual void unplant(ps_prochandle& process) = 0;
     // Attaches the enabled probes that are not in a process.
     virtual int attach() { return 0; }
-    // Runs the clauses of BEGIN or END.
     virtual void fire(std::uint32_t probe) = 0;
-    // Starts the tick and profile probes.
     virtual int start_timers() = 0;
     virtual void stop_timers() {}
-    // Does periodic work. The argument is monotonic time in ns.
+    // The argument is monotonic time in ns.
     virtual void tend(std::uint64_t) {}
 
-    // Returns the id that this process writes into the lock of a shard while it drains
-    // or cleans the shard.
+    // Returns the id that this process writes into the lock of a shard.
     virtual std::uint32_t owner() const = 0;
-    // Returns "" if targets share no data through the D program. Otherwise returns a
-    // name for this data, for example "the variable n", and all targets must belong to
-    // one trust domain.
+    // Returns a name for data that targets share through the D program, for example
+    // "the variable n", or "". Targets that share data must belong to one trust domain.
     virtual const std::string& shared_between_targets() const = 0;
-    // Called when a probe has been enabled, or has been renamed for another process.
+    // Called when a probe has been enabled or renamed.
     virtual void bind(std::uint32_t) {}
     // Returns whether probes in the arena can be renamed and thus reused.
     virtual bool can_rename_probes() const = 0;
-    // Returns this backend's default size of aggregation buffers in bytes, or 0 for the
-    // general default.
+    // Default size of aggregation buffers in bytes, or 0 for the general default.
     virtual std::uint64_t default_aggsize() const { return 0; }
 
 protected:

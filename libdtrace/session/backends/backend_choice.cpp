@@ -14,8 +14,8 @@ BackendFacts backend_facts(const SessionState& state)
     facts.process_probes = state.awaits_statics();
     for (const Enabling& each : state.enabled) {
         facts.kernel_probes |= each.prog->program->needs_kernel;
-        // A description of a kernel provider counts even if it matches no probe yet,
-        // because a kernel module that is loaded later may have the probes (-Z).
+        // A description of a kernel provider counts even if no probe matches. A module
+        // that is loaded later may have the probes (-Z).
         for (const auto& clause : each.prog->program->clauses)
             for (const ProbeSpec& spec : clause.probes)
                 facts.kernel_probes |=

@@ -3,13 +3,12 @@
 //
 //   SessionState ──backend_facts()──▶ BackendFacts ──choose_backend()──▶ BackendChoice
 //
-// Probes of the kernel's providers can only fire in the kernel module. All other probes
-// fire in processes, unless -x mechanism=uprobe requests the module.
+// Probes of the kernel's providers fire in the kernel module. All other probes fire in
+// processes, unless -x mechanism=uprobe requests the module.
 //
-// Only the kernel can observe all activity of a CPU. Therefore tick and profile fire in
-// the module if it can be used. However, if a program also has probes in processes,
-// these probes would become uprobes in the module, which are many times slower.
-// Therefore tick does not select the module for such a program. profile selects it
+// Only the kernel can observe all activity of a CPU, so tick and profile prefer the
+// module. But in the module, probes in processes become uprobes, which are slow. So for
+// a program with such probes, tick does not select the module, and profile selects it
 // only if the user named no processes.
 #pragma once
 
@@ -29,8 +28,8 @@ struct BackendFacts {
 
 enum class BackendChoice {
     processes,
-    // Probes fire in processes. The profile probes sample only the traced processes,
-    // although the kernel module could sample every CPU.
+    // profile samples only the traced processes, although the module could sample every
+    // CPU
     processes_for_profile,
     module,
     module_unusable, // the program needs the module, which cannot be used

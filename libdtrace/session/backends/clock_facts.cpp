@@ -23,13 +23,13 @@ namespace dt {
 
 namespace {
 
-// The bits of the exit status with which the child process reports its findings.
+// The bits of the child's exit status.
 enum : int { found_vdso = 1, found_agreement = 2 };
 
 #if defined(__x86_64__)
 
-// Makes the clock_gettime() system call fail with ENOSYS in this process. After that,
-// the time can be read only through the vDSO.
+// Makes clock_gettime() fail with ENOSYS in this process, so that only the vDSO can
+// read the time.
 bool forbid_clock_gettime()
 {
     sock_filter code[] = {
@@ -47,8 +47,7 @@ struct Reading {
     std::uint64_t counter = 0, ns = 0;
 };
 
-// Reads the counter and the clock several times, and returns the pair with the shortest
-// delay between the two readings.
+// Returns the two readings with the shortest delay between them.
 Reading read_both()
 {
     Reading best;
@@ -65,9 +64,8 @@ Reading read_both()
     return best;
 }
 
-// Reads the counter on each CPU that this process may use, and then on the first one
-// again to measure its rate. Returns whether each reading is within 20 us of the time
-// that the first CPU's counter and rate predict.
+// Reads the counter on each allowed CPU, and again on the first CPU to measure the
+// rate. Returns whether all readings are within 20 us of the expected time.
 bool cpus_agree()
 {
     constexpr double tolerance_ns = 20'000;
@@ -94,8 +92,7 @@ bool cpus_agree()
         if (!visit(cpu))
             return false;
     }
-    // Waits 5 ms before the last reading, because the rate could not be measured
-    // accurately over a shorter time.
+    // The rate could not be measured accurately over a shorter time.
     const timespec pause{0, 5'000'000};
     ::nanosleep(&pause, nullptr);
     if (first < 0 || !visit(first))
@@ -158,8 +155,7 @@ ClockFacts clock_facts(std::string source)
     facts.source = std::move(source);
     facts.one_rate = has_one_rate();
 #if defined(__x86_64__)
-    // The child has no exit signal, so the program that uses this library receives no
-    // SIGCHLD when the child exits.
+    // The child has no exit signal, so its exit causes no SIGCHLD in this program.
     const long child = ::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
     if (child == 0)
         look_and_exit();

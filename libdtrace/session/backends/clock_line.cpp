@@ -46,8 +46,7 @@ std::optional<ClockSample> ClockSource::sample()
     }
     if (!counter_is_clock(*facts_))
         return std::nullopt;
-    // Reads the clock several times, each time between two readings of the counter.
-    // Keeps the sample for which the time between these two readings was shortest.
+    // Keeps the sample with the shortest time between the two readings of the counter.
     ClockSample best;
     std::uint64_t least = ~0ull;
     for (int i = 0; i < 8; i++) {
@@ -83,10 +82,8 @@ std::uint64_t ClockLine::line_at(std::uint64_t counter) const
     return line_.mono_ns + scaled(counter - line_.tsc, line_.mult, line_.shift);
 }
 
-// Returns the rate since the previous renewal, in ns << line_shift per count. If the
-// new rate differs from the rate in use (rate_) by more than 1/64, the machine may have
-// slept or been migrated. In that case the first call returns the rate in use. If the
-// next call also finds such a difference, it returns the new rate.
+// Returns the rate since the previous renewal, in ns << line_shift per count. Ignores
+// one change of more than 1/64, because the machine may have slept or been migrated.
 std::uint64_t ClockLine::rate_until(const ClockSample& now)
 {
     std::uint64_t rate = rate_;
@@ -122,8 +119,7 @@ void ClockLine::renew(dt_clock& clock, const ClockSample& now)
                                               static_cast<std::uint64_t>(to_run) /
                                               period_ns_);
     }
-    // From here on, readers do not use the old line. The new line begins at the counter
-    // value that is read next.
+    // From here on, readers ignore the old line.
     const std::uint32_t seq = line_.seq == ~0u - 1 ? 0 : line_.seq;
     __atomic_store_n(&clock.seq, seq + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

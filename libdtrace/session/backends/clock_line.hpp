@@ -8,11 +8,9 @@
 //      ,'-'      that reaches CLOCK_MONOTONIC when the next renewal is due
 //      counter
 //
-// For a reader, time never goes back. If the line is ahead of the clock, only its slope
-// is reduced. If the line is far behind the clock (because the machine slept or the
-// consumer was stopped), it jumps to the current time. The line is valid only while the
-// processor's counter may be used as the kernel's clock (clock_facts.hpp). Otherwise
-// seq is 0, and readers use a system call or another clock.
+// Time never goes back. If the line is ahead of the clock, its slope is reduced. If it
+// is far behind, it jumps to the current time. If the counter may not be used
+// (clock_facts.hpp), seq is 0, and readers use another clock.
 #pragma once
 
 #include "dif/arena.h"
@@ -23,18 +21,17 @@
 
 namespace dt {
 
-// The values of the counter and the clocks, read as close together as possible.
+// The counter and the clocks, read as close together as possible.
 struct ClockSample {
     std::uint64_t counter = 0, mono_ns = 0, wall_ns = 0;
 };
 
-// Reads the counter and the clocks. Tests override these functions.
+// Tests override these functions.
 class ClockSource {
 public:
     virtual ~ClockSource() = default;
     virtual std::uint64_t counter();
-    // Returns nullopt if the counter cannot be used as this system's clock at the
-    // moment.
+    // Returns nullopt if the counter cannot be used as the clock.
     virtual std::optional<ClockSample> sample();
     virtual void rest(std::uint64_t ns);
 
@@ -49,9 +46,8 @@ public:
     ClockLine(const ClockLine&) = delete;
     ClockLine& operator=(const ClockLine&) = delete;
 
-    // Renews the line if a renewal is due. Renewals are frequent at first, and later
-    // happen once a second. The first call takes a millisecond to measure the counter's
-    // rate.
+    // Renews the line if a renewal is due: frequently at first, and later once a
+    // second. The first call takes a millisecond.
     void tend(dt_clock& clock, std::uint64_t now_ns);
 
 private:

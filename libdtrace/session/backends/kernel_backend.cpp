@@ -38,8 +38,7 @@ dt_arena_config kernel_arena_config(const SessionState& state)
     return config;
 }
 
-// Uses the arena of the kernel module's device. From then on, the session also passes
-// unwind tables to the module, which walks user stacks with them.
+// Uses the arena of the device, and begins to pass unwind tables to the module.
 void KernelBackend::use(ArenaMemory arena)
 {
     s_.arena.emplace(std::move(arena));
@@ -90,8 +89,7 @@ int KernelBackend::make_arena()
     }
 }
 
-// Lists all probes in processes as not yet planted. The agents do not need the arena,
-// because they plant nothing.
+// Lists all probes in processes as not yet planted.
 int KernelBackend::prepare_agents()
 {
     if (std::exchange(prepared_, true))
@@ -137,7 +135,7 @@ int KernelBackend::enable(std::span<const std::uint32_t> ids, std::size_t clause
     return added ? 0 : s_.fail(added.error());
 }
 
-// Returns whether programs walk user stacks. If not, files of targets need not be read.
+// If programs walk no user stacks, files of targets need not be read.
 bool KernelBackend::walks_user_stacks() const
 {
     return std::any_of(s_.enabled.begin(), s_.enabled.end(), [](const Enabling& each) {
@@ -184,7 +182,7 @@ static std::string text_of_error(const dtk_site& site)
 }
 
 // Attaches sites. `ids` contains the probe of each site. Reports a probe if none of its
-// sites can be attached, but not if only some of them cannot be attached.
+// sites can be attached.
 int KernelBackend::attach_sites(std::vector<KernelSite>& sites,
                                 const std::vector<std::uint32_t>& ids)
 {
@@ -216,8 +214,7 @@ int KernelBackend::attach_sites(std::vector<KernelSite>& sites,
     return 0;
 }
 
-// Returns the names of the loaded modules. Use counts are omitted, because they change
-// constantly.
+// The use counts are omitted, because they change constantly.
 static std::string loaded_modules()
 {
     std::ifstream file("/proc/modules");
@@ -227,8 +224,7 @@ static std::string loaded_modules()
     return names;
 }
 
-// If the list of loaded modules has changed, creates the probes that enabled
-// descriptions match in the new modules.
+// If modules were loaded, creates the probes that enabled descriptions match in them.
 void KernelBackend::look_at_modules(std::uint64_t now)
 {
     constexpr std::uint64_t every_ns = 500'000'000;
@@ -285,8 +281,7 @@ int KernelBackend::start_timers()
 
 void KernelBackend::unplant(ps_prochandle& process)
 {
-    // Only marks the sites as not planted. Closing the device's file removes the
-    // uprobes.
+    // Only marks the sites. Closing the device removes the uprobes.
     for (std::uint32_t id : s_.probes.of_process(process.pid))
         for (ProbeSite& at : s_.probes.probe(id)->sites)
             at.planted = false;
@@ -308,8 +303,7 @@ void KernelBackend::tend(std::uint64_t now_ns)
     unwind_->pass_unknown(now_ns); // called last, because it may take longest
 }
 
-// Creates uprobes for the sites. The sites are not passed to the agent, which only
-// watches libraries.
+// Creates uprobes for the sites. The agent only watches libraries.
 int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                          const StaticTable& statics)
 {

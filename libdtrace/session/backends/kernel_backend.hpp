@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Probes that fire in the kernel module. This backend is used if a program needs a
-// probe or a value that only the module has, or with -x mechanism=uprobe
-// (backend_choice.hpp has the exact rule). In that case all probes of the session fire
-// in the module, including BEGIN, END, tick and profile.
+// Probes that fire in the kernel module. This backend is used if a program needs the
+// module, or with -x mechanism=uprobe (backend_choice.hpp). All probes of the session
+// then fire in the module, including BEGIN, END, tick and profile.
 //
-// The module owns the arena, and the consumer drains it like an arena in user space.
-// Targets cannot write to the module's arena, so probes in processes are uprobes
-// (uprobes.hpp).
+// The module owns the arena. Targets cannot write to it, so probes in processes are
+// uprobes (uprobes.hpp).
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"
@@ -19,7 +17,6 @@
 
 namespace dt {
 
-// Returns the sizes of the module's arena for the session's enabled programs.
 dt_arena_config kernel_arena_config(const SessionState& state);
 
 class KernelBackend : public Backend {
@@ -31,8 +28,7 @@ public:
     }
 
     int make_arena() override;
-    // Uses an arena that the device already has, for example that of a claimed
-    // anonymous enabling.
+    // Uses an arena that the device already has, such as that of anonymous tracing.
     void use(ArenaMemory arena);
     int prepare_agents() override;
     int load(std::span<const std::byte> dof, dt_u32& first_clause, dt_u32& n_clauses,

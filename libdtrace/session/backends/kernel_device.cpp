@@ -21,8 +21,7 @@ static std::string first_line(const char* path)
     return line;
 }
 
-// Returns the reason why the kernel refuses to load an unsigned module, or "" if it
-// does not refuse.
+// Returns why the kernel would not load an unsigned module, or "".
 static std::string why_it_would_not_load()
 {
     // A line such as "none [integrity] confidentiality" has the mode in brackets.
@@ -38,8 +37,6 @@ static std::string why_it_would_not_load()
     return "";
 }
 
-// Returns the names of the kernel's providers as one string: "fbt, sdt, syscall, proc,
-// ... and callout_execute".
 static std::string kernel_providers()
 {
     std::vector<std::string_view> names{"fbt", "sdt", "syscall"};

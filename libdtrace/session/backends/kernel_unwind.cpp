@@ -31,7 +31,7 @@ static dtk_unwind_rule rule_of(const UnwindRow& row)
     return rule;
 }
 
-// Returns the unwind rules of a file. Code at offsets of 4 GiB or more has no rules.
+// Code at offsets of 4 GiB or more has no rules.
 static std::vector<dtk_unwind_rule> rules_of(Fd file)
 {
     std::vector<dtk_unwind_rule> rules;

@@ -43,8 +43,8 @@ OpenFile own_file(dt_u32 fd)
     return {::getpid(), static_cast<pid_t>(::syscall(SYS_gettid)), fd};
 }
 
-// Reads a register of the calling thread, as it is in this function. Registers that
-// calls do not preserve, and segment registers, read as 0.
+// Reads a register of the calling thread. Segment registers, and registers that a call
+// does not preserve, read as 0.
 int own_register(dt_u32 index, dt_u64* value)
 {
     struct Row {
@@ -156,13 +156,12 @@ dt_u64 op_var_string(dt_host*, dt_u32 id, dt_u32 index, char* to, dt_u64 max)
     return n;
 }
 
-// Returns the parent of a process, or 0 if there is none or /proc cannot be read.
+// Returns 0 if there is no parent or /proc cannot be read.
 pid_t parent_of(pid_t pid)
 {
     const std::string stat =
         read_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
-    // The process name is in parentheses, and may itself contain parentheses. The state
-    // and the parent's pid follow the name.
+    // The process name may itself contain parentheses.
     const std::size_t name_end = stat.rfind(')');
     int parent = 0;
     if (name_end == std::string::npos ||
@@ -173,7 +172,7 @@ pid_t parent_of(pid_t pid)
 
 int op_progenyof(dt_host*, dt_u64 pid)
 {
-    // The number of steps is limited, because parents may change during the walk.
+    // Limited because parents may change during the walk.
     constexpr int max_generations = 4096;
     pid_t ancestor = ::getpid();
     for (int i = 0; i < max_generations && ancestor > 0; i++) {
@@ -226,7 +225,7 @@ void LocalHost::fire(std::uint32_t probe, std::uint64_t arg0, std::uint64_t arg1
 {
     int cpu = ::sched_getcpu();
     host_.cpu = cpu < 0 ? 0 : static_cast<dt_u32>(cpu);
-    // Does not prefer the last private shard, because the agent tries that one first.
+    // The agent tries the last private shard first.
     const auto* arena = static_cast<const dt_arena*>(host_.arena);
     const dt_u32 n_own = arena->n_shards - arena->n_shared;
     host_.shard = n_own > 1 ? arena->n_shared + host_.cpu % (n_own - 1) : host_.cpu;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The consumer as a host of the engine. BEGIN, END, tick and profile fire here.
-//
-// These probes do not fire in a traced process. So loads of user memory fault, and
-// variables such as pid and execname describe the consumer itself. One LocalHost
-// belongs to one thread.
+// The consumer as a host of the engine. BEGIN, END, tick and profile fire here. Loads
+// of user memory fault, and variables such as pid describe the consumer. Each thread
+// needs its own LocalHost.
 #pragma once
 
 #include "dif/engine.h"
@@ -24,9 +22,8 @@ private:
     dt_host host_{};
 };
 
-// Returns 1 if any process has a thread with this id, or if the id is the number that
-// the kernel module stores in a lock for a CPU (DTK_IS_CPU). Otherwise returns 0. The
-// engine uses this function to find the shards whose owners have exited.
+// Returns 1 if any process has a thread with this id, or if the id stands for a CPU
+// (DTK_IS_CPU). The engine uses this to find shards whose owners have exited.
 int thread_alive(dt_u32 tid);
 
 } // namespace dt

@@ -21,9 +21,9 @@ std::string text_of_file(const std::string& path)
     return text.str();
 }
 
-// Returns the number at the beginning of a file. Returns `otherwise` if the file cannot
-// be read or sets no limit. If there is no limit, the file contains a huge number
-// (cgroup v1) or the word "max" (cgroup v2).
+// Returns the number at the beginning of a file. Returns `otherwise` if the file is
+// unreadable or sets no limit. In that case it contains a huge number (cgroup v1) or
+// "max" (cgroup v2).
 std::uint64_t number_in(const std::string& path, std::uint64_t otherwise)
 {
     constexpr std::uint64_t huge = std::uint64_t{1} << 60;
@@ -105,7 +105,7 @@ std::vector<MemoryHierarchy> memory_hierarchies(const std::string& mountinfo)
 }
 
 // A line of /proc/PID/cgroup (cgroups(7)) is "number:controllers:path". For version 2,
-// the number is 0 and there are no controllers.
+// it is "0::path".
 std::uint64_t control_group_left(const std::string& groups,
                                  const std::string& mountinfo)
 {
@@ -126,7 +126,7 @@ std::uint64_t control_group_left(const std::string& groups,
             std::string path = line.substr(second + 1);
             if (each.root != "/" && (path + "/").starts_with(each.root + "/"))
                 path = path.substr(each.root.size());
-            // This loop goes from the group up to the root of the mount.
+            // from the group up to the root of the mount
             for (;;) {
                 left = std::min(left, left_in(each.folder + path, unified));
                 const std::size_t slash = path.rfind('/');

@@ -15,8 +15,7 @@
 
 namespace dt {
 
-// The default value of aggsize for probes in processes. A buffer of this size has space
-// for 100,000 keys of two words, and is read long before it is full.
+// The default aggsize for probes in processes: space for 100,000 keys of two words.
 static constexpr std::uint64_t aggsize_of_processes = 6 << 20;
 
 ProcessBackend::~ProcessBackend()
@@ -53,14 +52,14 @@ int ProcessBackend::make_arena()
                            shared_ +
                            " among them; use an aggregation or a self-> variable "
                            "instead, or -x trust=all if they may share memory");
-    // Processes of other users can be found later only if the user named no targets.
+    // Processes of other users can be found later if the user named no targets.
     has_own_arena_ = shared_.empty() &&
                      (n_domains > 1 || (s_.options.trust == TrustOption::user &&
                                         !s_.has_own_targets() && s_.awaits_statics()));
     return 0;
 }
 
-// Returns the arena for a domain, which may be a new one.
+// Returns the arena for a domain, or a new one.
 Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t domain)
 {
     if (!has_own_arena_ && !first_arena_is_used_) {
@@ -85,8 +84,7 @@ Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t domain)
     return memory;
 }
 
-// Passes an arena to the agent of a domain. If the agent has died, an event reports
-// that, and the other domains are not affected.
+// Passes an arena to the agent of a domain. An event reports an agent that has died.
 int ProcessBackend::prepare(std::size_t domain)
 {
     AgentClient* agent = s_.processes.agent(domain);
@@ -116,8 +114,6 @@ void ProcessBackend::retire(std::size_t domain)
             s_.consumer->retire_arena(arena.memory->base());
 }
 
-// Retires the domains that are no longer used, and frees the arenas of retired domains
-// that the consumer has read completely.
 void ProcessBackend::tend(std::uint64_t now_ns)
 {
     if (!has_own_arena_ || !s_.consumer)
@@ -132,8 +128,7 @@ void ProcessBackend::tend(std::uint64_t now_ns)
     }
 }
 
-// If there are many sites, the first agent prepares for them while this thread
-// continues.
+// If there are many sites, the first agent prepares for them in parallel.
 int ProcessBackend::prepare_agents()
 {
     const bool first = prepared_.empty();
@@ -194,8 +189,8 @@ int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t claus
     return 0;
 }
 
-// Makes the consumer accept records of a probe in a process only from the arena of the
-// process's domain.
+// Makes the consumer accept a probe's records only from the arena of its process's
+// domain.
 void ProcessBackend::bind(std::uint32_t id)
 {
     const ProcessProbe* probe = has_own_arena_ ? s_.probes.probe(id) : nullptr;
@@ -213,8 +208,8 @@ void ProcessBackend::touch_arenas()
         touch(*arena);
 }
 
-// Touches the memory that firings will write to, before any target maps that memory.
-// The kernel then charges the memory to dtrace's control group.
+// Touches the memory that firings will write to, before a target does. The memory is
+// then charged to dtrace's control group.
 void ProcessBackend::touch(ArenaMemory& arena)
 {
     if (!arena_is_charged_to_us_)
@@ -229,8 +224,8 @@ void ProcessBackend::touch(ArenaMemory& arena)
                     header->counters.used);
 }
 
-// Copies the D program's scalar global variables from the first arena to all others.
-// Only clauses of the consumer write them there (shared_variables.hpp).
+// Copies scalar global variables from the first arena to all other arenas. There, only
+// clauses of the consumer write them (shared_variables.hpp).
 void ProcessBackend::copy_variables()
 {
     const std::lock_guard lock(arenas_lock_);
@@ -247,11 +242,9 @@ void ProcessBackend::copy_variables()
     }
 }
 
-// Returns whether a target's control group has too little memory left for the arena:
-// less than four times the size of n_busy_shards() shards. The kernel charges a page of
-// the arena to the group of the process that touches the page first. When the arena was
-// created, the group of each target had at least eight times the size of these shards
-// left. The group of a later target may have less.
+// Returns whether a target's control group allows less than four times the size of
+// n_busy_shards() shards. When the arena was created, each target's group allowed at
+// least eight times that size.
 bool ProcessBackend::has_little_memory(pid_t pid) const
 {
     if (arena_is_charged_to_us_)
@@ -273,7 +266,7 @@ void ProcessBackend::choose_mechanism(ps_prochandle& process)
 int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                           const StaticTable& statics)
 {
-    // When the probes were enabled, the process may not have been a target yet.
+    // The process may not have been a target when the probes were enabled.
     for (const Site& site : sites)
         bind(site.probe);
     const Mechanism mechanism =
@@ -330,8 +323,8 @@ void ProcessBackend::fire(std::uint32_t probe)
     copy_variables();
 }
 
-// Reports that profile-n samples only the targets, if the user has named no processes
-// and therefore expects samples of all CPUs.
+// Reports that profile-n samples only the targets, although the user named no
+// processes.
 void ProcessBackend::report_sampled()
 {
     for (const auto& [id, timer] : s_.providers.profile.timers()) {

@@ -2,11 +2,10 @@
 // Probes that fire in processes: in dtrace itself (BEGIN, END, tick), in the
 // ptrace-agent (breakpoints), and in the targets (jumps into the injected runtime).
 //
-// Each trust domain has its own agent and its own arena, so that its targets share
-// memory only with each other. The clauses of BEGIN, END and tick run in the first
-// arena. All arenas have the same program part. The consumer accepts the records of a
-// probe only from the arena of its process's domain. When the last process of a domain
-// has exited, the domain's agent is ended, and its arena is freed after it was read.
+// Each trust domain has its own agent and its own arena, so that targets share memory
+// only with targets of their domain. All arenas have the same program part. The
+// consumer accepts the records of a probe only from the arena of its process's domain.
+// The clauses of BEGIN, END and tick run in the first arena.
 //
 //   one domain        The agent and the targets also use the first arena.
 //   several domains   The first arena is only the consumer's own. After each of its
@@ -58,9 +57,8 @@ public:
     void tend(std::uint64_t now_ns) override;
     bool can_rename_probes() const override;
     std::uint64_t default_aggsize() const override;
-    // Returns whether pages of the arena may be returned to the kernel. Returns false
-    // if the arena is charged to dtrace. If a target touched a returned page, the
-    // kernel would charge that page to the target.
+    // Returns false if the arena is charged to dtrace. A target that touched a returned
+    // page would be charged for the page.
     bool can_return_memory() const override { return !arena_is_charged_to_us_; }
 
 private:
@@ -78,14 +76,14 @@ private:
     std::set<std::size_t> prepared_;   // domains for which prepare() was called
     bool first_arena_is_used_ = false; // by the targets of a domain
     std::string shared_;
-    // True if the first arena is only the consumer's own.
+    // the first arena is only the consumer's own
     bool has_own_arena_ = false;
     // Protects state.domain_arenas, which the timer thread reads.
     std::mutex arenas_lock_;
     std::vector<ProfileTimer> sampled_; // probes that the agents fire on targets
-    // True if the control group of a target had little memory left when the arena was
-    // created. In that case, dtrace touches the arena before any target does, so that
-    // the kernel charges the arena to dtrace's control group.
+    // True if a target's control group had little memory left when the arena was
+    // created. dtrace then touches the arena before the targets do, and is charged for
+    // it.
     bool arena_is_charged_to_us_ = false;
 };
 

@@ -13,15 +13,14 @@ namespace dt {
 
 namespace {
 
-// The data that some clauses use. The numbers are ids of global variables.
+// The data that clauses use. The numbers are ids of global variables.
 struct Uses {
     bool speculations = false;
     std::set<std::uint32_t> written;
     std::set<std::uint32_t> arrays_read, arrays_written; // associative arrays
 };
 
-// Returns whether the clause fires only in the consumer: it matches only BEGIN, END and
-// tick probes, and cannot match probes of targets later.
+// Returns whether the clause can fire only at BEGIN, END and tick probes.
 bool is_of_consumer(const SessionState& state, const dtrace_prog& prog, std::size_t k)
 {
     const auto& timers = state.providers.profile.timers();
@@ -39,8 +38,8 @@ bool is_of_consumer(const SessionState& state, const dtrace_prog& prog, std::siz
            });
 }
 
-// Returns whether a global variable is a structure or an array. Before a part of such a
-// variable is read or written, its address is loaded. So a load may lead to a write.
+// Returns whether a global variable is a structure or an array. The program may write
+// to it through its address.
 bool is_in_memory(const dif_varinfo& variable)
 {
     return (variable.type.flags & DIF_TF_BYREF) != 0 &&

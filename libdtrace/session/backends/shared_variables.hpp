@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Finds data of D programs that all targets must share in one arena.
 //
-// Each trust domain has its own arena, and therefore its own copies of global
-// variables. The consumer copies scalar variables from its own arena to other arenas
-// after each of its clauses (BEGIN, tick). Other uses would give different results
-// with one arena and with several:
+// Each trust domain has an arena with its own global variables. After each of its
+// clauses (BEGIN, tick), the consumer copies its scalar variables to the other arenas.
+// That is not sufficient if
 //   - a clause that fires in targets writes the variable
 //   - a clause of the consumer writes an element of an associative array, and a clause
 //     that fires in targets reads elements of this array
-//   - clauses of both kinds use speculations, so they may use the same speculation
+//   - clauses of both kinds use speculations
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -17,8 +16,7 @@
 
 namespace dt {
 
-// Returns a name for such data in the enabled programs, for example "the variable n".
-// Returns "" if the programs have no such data.
+// Returns a name for such data, for example "the variable n", or "" if there is none.
 std::string shared_between_targets(const SessionState& state);
 
 } // namespace dt

@@ -44,8 +44,7 @@ void TimerThread::stop()
         return;
     stopping_ = true;
     std::uint64_t one = 1;
-    // This is the only write to the eventfd, so the counter cannot overflow and the
-    // write cannot fail.
+    // The counter of the eventfd cannot overflow, because this is the only write.
     (void)!::write(wake_fd_, &one, sizeof one);
     thread_.join();
     ::close(std::exchange(wake_fd_, -1));

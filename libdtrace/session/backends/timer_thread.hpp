@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The thread that fires tick and profile probes. It sleeps until the next timer is due.
-//
-// A timer that was missed because the machine was busy fires once for each interval
-// that passed, but at most 10 times. Further intervals are dropped.
+// The thread that fires tick and profile probes. If a timer was missed, it fires once
+// for each interval that passed, but at most 10 times.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,7 +20,7 @@ public:
     TimerThread(const TimerThread&) = delete;
     TimerThread& operator=(const TimerThread&) = delete;
 
-    // Starts the thread, which calls `fire` with each timer that is due.
+    // The thread calls `fire` with each timer that is due.
     Result<Ok> start(std::vector<Timer> timers, std::function<void(const Timer&)> fire);
     void stop();
 

@@ -15,9 +15,8 @@ namespace {
 
 constexpr int linux_enotsupp = 524; // an errno of the kernel that libc does not define
 
-// Returns 1 + the condition code of a conditional jump (the low four bits of its
-// opcode), nullopt for a jump that depends on the count register (loop, jrcxz), and 0
-// for all other instructions.
+// Returns 1 + the condition code of a conditional jump. Returns nullopt for a jump that
+// depends on the count register (loop, jrcxz), and 0 for other instructions.
 std::optional<std::uint32_t> condition_of(std::span<const std::byte> text)
 {
     auto at = [&](std::size_t i) {

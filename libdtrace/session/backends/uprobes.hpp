@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Prepares the requests with which a session asks the kernel module for uprobes. Each
-// site in a process becomes a uprobe, which fires in the kernel (kmod/uprobe.c).
+// Prepares requests for uprobes. Each site in a process becomes a uprobe, which fires
+// in the kernel (kmod/uprobe.c).
 //
 //   site's address ── mapping ──▶ file and offset ──▶ DTK_UPROBE with the target's pid
 //
-// dtrace writes nothing into the target. The agent holds it and watches its libraries.
-// A uprobe belongs to a file, and exists until the process exits or executes another
-// program. So it is requested only once. If a library is unloaded and loaded again,
-// even at another address, its uprobes fire again without a new request.
+// A uprobe belongs to a file, so it is requested only once. It exists until the process
+// exits or executes another program. If a library is unloaded and loaded again, its
+// uprobes fire again.
 //
-// The kernel calls the handlers at one address in the reverse order of the requests, so
+// The kernel calls the handlers at one address in the reverse order of the requests. So
 // the last site is requested first.
 #pragma once
 
@@ -25,23 +24,21 @@
 
 namespace dt {
 
-// The requests for the uprobes of one process.
 class Uprobes {
 public:
     // If `children` is true, the uprobes also fire in children of the process.
     Uprobes(const ps_prochandle& process, const StaticTable& statics, bool children);
 
-    // Adds the request for a site. Returns "", or the reason why the site cannot have a
-    // uprobe.
+    // Adds the request for a site. Returns "", or why that is not possible.
     std::string add(const Site& site);
-    // The requests contain file descriptors, which this object owns, and pointers to
-    // operands in the StaticTable.
+    // The requests contain file descriptors that this object owns, and pointers into
+    // the StaticTable.
     const std::vector<dtk_uprobe>& requests() const { return requests_; }
 
 private:
     std::string fill(const Site& site, dtk_uprobe& request) const;
-    // Adds the operands of an indirect jump to the request: the jump's destination, and
-    // the address ranges of the function's parts.
+    // Adds the operands of an indirect jump: the destination, and the ranges of the
+    // function's parts.
     std::string fill_jump(const Site& site, dtk_uprobe& request) const;
     std::string fill_static(const Site& site, const Mapping& text,
                             dtk_uprobe& request) const;
@@ -57,7 +54,7 @@ private:
 
 // Returns the value of enum dtk_kind for the kind of a site.
 dt_u32 uprobe_kind(SiteKind kind);
-// Returns why the module refused a uprobe. error is a positive errno.
+// error is a positive errno.
 std::string uprobe_error_text(int error);
 
 } // namespace dt

@@ -37,8 +37,8 @@ static Result<Library> read_library(const std::string& path)
     return Library{path, std::move(text).str()};
 }
 
-// Sorts the libraries depth first. If a library is reached again during its own visit,
-// the dependencies are circular.
+// Sorts the libraries depth first. Dependencies are circular if a library is reached
+// again during its own visit.
 class InOrder {
 public:
     explicit InOrder(std::vector<Library> all)

@@ -24,7 +24,7 @@ extern char** environ;
 
 namespace dt {
 
-// Blanks lines that begin with `#!`, because they are not valid C.
+// Blanks lines that begin with `#!`.
 static std::string without_interpreter(std::string_view text)
 {
     std::string out;
@@ -43,8 +43,7 @@ static std::string without_interpreter(std::string_view text)
     return out;
 }
 
-// Replaces the characters that the name of a macro cannot contain. For example,
-// "6.1.0-18-amd64" becomes "6_1_0_18_amd64".
+// Replaces characters that a macro's name cannot contain.
 static std::string as_word(std::string text)
 {
     for (char& c : text)
@@ -60,8 +59,7 @@ static std::string hex(std::uint32_t n)
     return text;
 }
 
-// Undefines the macros that GCC predefines without underscores. In D, these words can
-// be names of modules.
+// GCC predefines these macros. In D, they can be names of modules.
 constexpr std::array not_d = {"-Ulinux", "-Uunix"};
 
 static std::vector<std::string> arguments_of(const Preprocessor& by,
@@ -69,8 +67,7 @@ static std::vector<std::string> arguments_of(const Preprocessor& by,
 {
     utsname system{};
     uname(&system);
-    // A program that has more rights than its user, for example because it is set-uid,
-    // uses only the system's own preprocessor.
+    // A set-uid program uses only the system's own preprocessor.
     const bool privileged = ::getauxval(AT_SECURE) != 0;
     std::vector<std::string> args{
         privileged ? "/usr/bin/cpp" : by.path, "-D__SUNW_D=1",
@@ -83,7 +80,7 @@ static std::vector<std::string> arguments_of(const Preprocessor& by,
         args.emplace_back("-traditional-cpp");
     if (by.list_headers)
         args.emplace_back("-H");
-    // `#include "name"` in a script also searches the directory of the script.
+    // the directory of the script, for `#include "name"`
     if (auto folder = std::filesystem::path(name).parent_path(); !folder.empty())
         args.insert(args.end(), {"-iquote", folder.string()});
     auto add = [&args](const char* flag, const std::vector<std::string>& values) {
@@ -105,8 +102,7 @@ static Result<Fd> file_of(std::string_view text)
     Fd file(memfd_create("dtrace-cpp", MFD_CLOEXEC));
     if (!file)
         return errno_error("create an in-memory file for the preprocessor");
-    // The default mode of a memfd is 0777. The preprocessor may reopen /dev/stdin, so
-    // the owner needs access. Other users do not need access.
+    // The preprocessor may reopen /dev/stdin, so the owner needs access.
     if (fchmod(file.get(), 0600) != 0)
         return errno_error("set the permissions of the preprocessor's in-memory file");
     for (std::size_t done = 0; done < text.size();) {
@@ -137,9 +133,8 @@ static Result<std::string> text_in(const Fd& file)
     return text;
 }
 
-// Runs the preprocessor. If this process has more rights than its user, the
-// preprocessor runs with only the user's rights, because it opens files that the
-// program and the arguments name. Returns the status from waitpid().
+// Runs the preprocessor with only the user's rights, because it opens files that the
+// program names. Returns the status from waitpid().
 static Result<int> run(std::vector<std::string> args, int in, int out)
 {
     std::vector<char*> argv;
@@ -175,17 +170,16 @@ static Result<int> run(std::vector<std::string> args, int in, int out)
 Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
                                const std::string& name)
 {
-    // A line marker names the script, so that messages of the preprocessor name it. If
-    // the name would need quoting in C, "<program>" is used instead.
+    // A line marker gives the script's name. "<program>" replaces names that would need
+    // quoting in C.
     bool plain = std::none_of(name.begin(), name.end(), [](unsigned char c) {
         return c < ' ' || c == '"' || c == '\\';
     });
     const std::string marker =
         "# 1 \"" + (!plain || name.empty() ? "<program>" : name) + "\"";
     std::string first = marker + "\n";
-    // __STDC__ is 0 in the dialects a and t, 1 in c, and not defined in s. The
-    // preprocessor predefines __STDC__, and warns if any file except a system header
-    // redefines it. The flag 3 in the line marker below means "system header".
+    // __STDC__ is 0 in the dialects a and t. The flag 3 means "system header", where a
+    // redefinition causes no warning.
     if (by.dialect == 'a' || by.dialect == 't')
         first += "# 1 \"<stdc>\" 1 3\n#undef __STDC__\n#define __STDC__ 0\n" + marker +
                  " 2\n";

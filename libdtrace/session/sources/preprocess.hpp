@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs the C preprocessor, cpp(1), before the D compiler (-C). It runs in a separate
-// process.
-//
-// The output contains line markers (# 1 "foo.h"), so that errors are reported with the
-// file and line of the source. The preprocessor defines GCC's macros, so that headers
-// declare the same sizes and offsets as in the traced programs.
+// Runs the C preprocessor, cpp(1), before the D compiler (-C). The output contains line
+// markers, so that errors name the file and line of the source. GCC's macros are
+// defined, so that headers declare the same types as in the traced programs.
 #pragma once
 
 #include "base/result.hpp"
@@ -29,11 +26,9 @@ struct Preprocessor {
     std::uint32_t version = language_version; // __SUNW_D_VERSION
 };
 
-// Returns the preprocessed text. `name` is the name of the script, or "" if the text is
-// not from a script. If the preprocessor does not exist, the error is not_found. If it
-// rejected the text, the error is invalid, and the preprocessor has written the reason
-// to stderr. Any other error means that the preprocessor could not be run, or that its
-// input or output file failed.
+// Returns the preprocessed text. `name` is the name of the script, or "". Errors:
+// not_found if there is no preprocessor; invalid if it rejected the text and wrote the
+// reason to stderr; otherwise it could not be run.
 Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
                                const std::string& name);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks the names of a program's provider blocks. A block that only declares the
-// stability of a provider, such as `provider dtrace`, may have any name.
+// Checks the names in a program's provider blocks. A block that only declares stability
+// may have any name.
 #pragma once
 
 #include "libdtrace/compile/diagnostic.hpp"
@@ -10,8 +10,7 @@
 
 namespace dt {
 
-// Returns an error for the first invalid name in the block. Returns nullopt if all
-// names are valid.
+// Returns an error for the first invalid name, or nullopt.
 std::optional<Diagnostic> wrong_name(const ProviderBlock& block);
 
 } // namespace dt

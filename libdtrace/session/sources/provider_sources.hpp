@@ -12,25 +12,22 @@
 
 namespace dt {
 
-// The C names of the probes of all providers of a program. Two probes must not have the
-// same C name.
+// The C names of a program's probes, which must be unique.
 class NamesInC {
 public:
-    // Reserves the C names of a probe. Returns "" on success, or an error text if
-    // another probe already has one of the names.
+    // Returns "", or an error text if another probe has one of the names.
     std::string take(const ProviderBlock& block, const ProviderProbe& probe);
 
 private:
     std::map<std::string, std::string> owners_; // "shop:::start on line 3"
 };
 
-// Whether the D text of the provider is stored in the program (Carried) or omitted
-// (Left, with -x strip).
+// Carried: the program contains the D text of the provider. Left: it does not (-x
+// strip).
 enum class Definitions { Carried, Left };
 
-// Converts the provider's probes and argument types to C. Returns the error invalid if
-// one of the probes cannot be expressed in C. The error text names the probe and its
-// line.
+// Converts the provider's probes and argument types to C. The error is invalid if a
+// probe cannot be expressed in C.
 Result<usdt::ProviderSource> provider_source(const ProviderBlock& block,
                                              TypeTable& types, Definitions definitions,
                                              NamesInC& names);

@@ -6,9 +6,8 @@
 
 namespace dt {
 
-// Reads an integer type. BTF marks only a few character types, so they are recognised
-// by name. Since Linux 6.2 the kernel's `char` is unsigned, but it still becomes D's
-// char, which is signed.
+// Character types are recognised by name, because BTF marks only a few. The kernel's
+// `char` (unsigned since Linux 6.2) becomes D's signed char.
 void BtfTypes::fill_integer(const btf_type* entry, DebugType& into) const
 {
     using Kind = DebugType::Kind;

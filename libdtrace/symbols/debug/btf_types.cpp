@@ -13,7 +13,7 @@ void BtfTypes::End::operator()(btf* data) const
     btf__free(data);
 }
 
-// Suppresses the messages about invalid data that libbpf writes to stderr.
+// Suppresses libbpf's messages on stderr.
 static void silence()
 {
     [[maybe_unused]] static const auto before = libbpf_set_print(nullptr);
@@ -79,8 +79,7 @@ std::pair<DebugTypes*, DebugRef> BtfTypes::owner(DebugRef ref)
     return {this, ref};
 }
 
-// Records the entry of each name. The first definition of a name takes precedence over
-// later definitions and over declarations.
+// Records the entry of each name. The first definition of a name takes precedence.
 void BtfTypes::build_index()
 {
     if (indexed_)
@@ -200,7 +199,7 @@ std::optional<std::int64_t> BtfTypes::find_enumerator(std::string_view name)
     return base_ != nullptr ? base_->find_enumerator(name) : std::nullopt;
 }
 
-// Finds nothing, because BTF has no addresses.
+// BTF has no addresses.
 std::optional<DebugFunction> BtfTypes::function_at(std::uint64_t)
 {
     return std::nullopt;

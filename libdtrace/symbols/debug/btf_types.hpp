@@ -5,14 +5,12 @@
 //   /sys/kernel/btf/vmlinux ── base of ──> /sys/kernel/btf/ext4: only the module's own types
 //
 // A DebugRef is BTF's number for a type. The types that a module shares with the kernel
-// proper belong to the base. owner() returns the BtfTypes that owns a number, so that a
-// type is created only once. Pointers contain kernel addresses unless the caller passes
-// Place::Process. BTF has no addresses. It describes variables only in certain
-// sections. On most kernels, these are only the per-CPU variables.
+// belong to the base (see owner()). BTF has no addresses, and usually no variables
+// except per-CPU variables.
 //
-// The data are untrusted. libbpf checks that the sections are complete. This class
-// checks each type number, which becomes void if it is invalid, and each offset of a
-// name, which becomes an empty name.
+// The data are untrusted. libbpf checks that the sections are complete. Here, an
+// invalid type number becomes void, and an invalid offset of a name becomes an empty
+// name.
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_types.hpp"
@@ -29,10 +27,9 @@ namespace dt {
 
 class BtfTypes final : public DebugTypes {
 public:
-    // Opens a BTF file. `base` is null for the kernel proper. Otherwise it must outlive
-    // the result. With Place::Process, the types describe data that programs pass to
-    // the kernel. Errors: not_found if there is no such file, corrupt if libbpf refuses
-    // it.
+    // Opens a BTF file. `base` is null for the kernel proper, and otherwise must
+    // outlive the result. With Place::Process, the data belong to programs that pass
+    // them to the kernel. Errors: not_found, or corrupt if libbpf refuses the file.
     static Result<std::unique_ptr<BtfTypes>> open(const std::string& path,
                                                   BtfTypes* base = nullptr,
                                                   Place place = Place::Kernel);
@@ -51,8 +48,8 @@ public:
     std::vector<std::string_view> names(Kind kind) override;
 
     std::optional<DebugFunction> function_named(std::string_view name);
-    // Returns the function that a type describes, if the type is a prototype or a
-    // pointer or typedef that leads to one.
+    // Returns the function of a prototype, or of a pointer or typedef that leads to a
+    // prototype.
     std::optional<DebugFunction> function_of(DebugRef ref);
 
 private:
@@ -81,8 +78,7 @@ private:
     Place place_ = Place::Kernel;
     DebugRef first_ = 1, end_ = 1; // the file's own types are [first_, end_)
     bool indexed_ = false, enumerated_ = false;
-    // Whether the data record which enumerations are signed. Data of older kernels do
-    // not.
+    // Whether the data record which enumerations are signed. Older kernels do not.
     bool says_signs_ = false;
     Names ordinary_, structs_, unions_, enums_, functions_, variables_;
     std::unordered_map<DebugRef, bool> per_cpu_;

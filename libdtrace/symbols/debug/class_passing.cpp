@@ -8,12 +8,12 @@ namespace dt {
 static constexpr int max_depth = 64; // limit for nested classes
 
 // Returns whether the entry is a "user-provided" copy constructor, move constructor or
-// destructor. The C++ standard uses this term for a function that the author of the
-// class declared and did not delete or default in the class.
+// destructor. The author declared such a function, and did not delete or default it in
+// the class.
 static bool is_special_function(Dwarf_Die* die, Dwarf_Die* of)
 {
     std::string_view name = name_of(die), class_name = name_of(of);
-    // Constructors of templates are named without the template's arguments.
+    // A template's constructor is named without the template's arguments.
     class_name = class_name.substr(0, class_name.find('<'));
     bool is_destructor = name.starts_with('~');
     if (dwarf_hasattr(die, DW_AT_artificial) != 0 ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Finds candidates for a debug file by name and verifies them by content.
+// Finds candidates for a debug file by name and verifies their content.
 //
-// .gnu_debuglink is "name NUL padding crc32". A name that contains a slash, such as
+// .gnu_debuglink is "name NUL padding crc32". A name with a slash, such as
 // ../../etc/shadow, is refused. The CRC covers the entire debug file.
 #include "libdtrace/symbols/debug/debug_file.hpp"
 

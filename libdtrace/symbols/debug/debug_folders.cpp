@@ -63,9 +63,8 @@ static const char* text_of(Dwarf_Die* die, unsigned attribute)
                                                          : nullptr;
 }
 
-// Checks the paths that libdw would try. libdw opens an absolute name unchanged. It
-// tries a relative name first in the directory of the file and then in the directory of
-// the compilation (DW_AT_comp_dir).
+// Checks each path that libdw tries. libdw tries a relative name in the directory of
+// the file, and then in DW_AT_comp_dir.
 bool may_follow_split_unit(const std::string& path_of_file, Dwarf_Die* skeleton)
 {
     const char* name = text_of(skeleton, DW_AT_dwo_name);

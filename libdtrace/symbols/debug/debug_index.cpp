@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Indexes the names in debug data. Walks the top level of each unit, and descends into
-// namespaces and types.
+// Indexes the names at the top level of each unit, in namespaces and in types.
 #include "libdtrace/symbols/debug/debug_types_state.hpp"
 
 namespace dt {
 
-// Returns whether the unit's language allows a struct's name without a keyword, as C++
-// does. If the unit does not record its language, returns true, because the language
-// may be C++.
+// Returns whether a struct's name may be used without a keyword, as in C++. Returns
+// true if the language is unknown.
 static bool names_its_tags(Dwarf_Die* unit)
 {
     switch (dwarf_srclang(unit)) {
@@ -33,9 +31,8 @@ void DwarfTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what
         names_left_out += !index.contains({kind, name});
         return;
     }
-    // An entry may be declared in a namespace and defined outside of it. Such a
-    // definition has a DW_AT_specification. The depth of such a definition is
-    // increased by 1, because the entry belongs to the namespace.
+    // An entry with a DW_AT_specification belongs to a namespace, so its depth is one
+    // larger.
     DebugIndexed entry{what != nullptr ? *what : *die,
                        depth + dwarf_hasattr(die, DW_AT_specification)};
     auto [at, is_new] = index.try_emplace({kind, name}, entry);
@@ -74,8 +71,8 @@ void DwarfTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
             break;
         case DW_TAG_enumeration_type:
             add_tag(Kind::Enum);
-            // The index refers to the enumeration instead of the enumerator, because
-            // the enumeration's type determines the sign of the value.
+            // The index refers to the enumeration, whose type determines the sign of
+            // values.
             for_children(die, [&](Dwarf_Die* child) {
                 if (dwarf_tag(child) == DW_TAG_enumerator)
                     add(DebugIndexKey::enumerator, child, depth, die);
@@ -84,7 +81,7 @@ void DwarfTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
             break;
         case DW_TAG_variable: {
             // An entry with a location takes precedence over a declaration. A variable
-            // that the compiler optimised away has no location and is ignored.
+            // with neither was optimised away.
             bool placed = dwarf_hasattr(die, DW_AT_location) != 0;
             if (placed || dwarf_hasattr(die, DW_AT_declaration) != 0)
                 add(DebugIndexKey::variable, die, placed ? depth : max_namespaces + 1);

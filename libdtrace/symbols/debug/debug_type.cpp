@@ -4,8 +4,7 @@
 
 namespace dt {
 
-// Returns a member's offset in bytes. Up to DWARF 4, the location may be an expression
-// that adds the offset to the object's address.
+// Returns a member's offset in bytes. Up to DWARF 4, the offset may be an expression.
 static std::uint64_t member_bytes(Dwarf_Die* die)
 {
     if (auto plain = number(die, DW_AT_data_member_location))
@@ -104,9 +103,8 @@ static std::vector<std::optional<std::uint64_t>> dimensions_of(Dwarf_Die* die)
     return counts;
 }
 
-// Reads a vector type. It becomes opaque, because D cannot use its elements. The way in
-// which a vector of more than 16 bytes is passed depends on the compiler's flags, so it
-// is unknown.
+// A vector becomes opaque, because D cannot use its elements. If it has more than 16
+// bytes, the compiler's flags determine how it is passed.
 void DwarfTypes::State::fill_vector(Dwarf_Die* die, DebugType& into)
 {
     Dwarf_Die element;
@@ -133,8 +131,7 @@ bool DwarfTypes::State::member(Dwarf_Die* die, DebugType& into)
         member.offset_bits = *offset;
     } else if (auto from_the_left = number(die, DW_AT_bit_offset);
                from_the_left && bits) {
-        // DW_AT_bit_offset (DWARF 2) counts from the most significant bit of the
-        // storage unit.
+        // DW_AT_bit_offset (DWARF 2) counts from the most significant bit of the unit.
         std::uint64_t unit_bytes = 0;
         Dwarf_Die type;
         if (auto bytes = number(die, DW_AT_byte_size))
@@ -186,7 +183,7 @@ void DwarfTypes::State::fill_enumerators(Dwarf_Die* die, DebugType& into)
         if (dwarf_tag(child) != DW_TAG_enumerator ||
             dwarf_attr(child, DW_AT_const_value, &found) == nullptr)
             return true;
-        // The form of a value does not show whether it is signed, so the type decides.
+        // The form does not show whether the value is signed, so the type decides.
         Dwarf_Sword value = 0;
         Dwarf_Word word = 0;
         if (into.is_signed ? dwarf_formsdata(&found, &value) == 0

@@ -5,12 +5,10 @@
 //
 //   (kind, name) ── find() ──> DebugRef ── type() ──> DebugType
 //
-// A DebugType refers to other types by DebugRef.
+// A DebugType refers to other types by DebugRef. An entry is read only when requested.
 //
-// An entry is read only when requested, without the types that it refers to.
-//
-// The data are untrusted. The format is checked, but numbers and references are passed
-// on unchecked. Code that follows references must limit the number of steps.
+// The data are untrusted, and numbers and references are not checked. Code that follows
+// references must limit the number of steps.
 #pragma once
 
 #include "base/result.hpp"
@@ -66,8 +64,7 @@ struct DebugType {
     // The type to which a Pointer, Array, Typedef, Const or Volatile refers, or the
     // result of a Function.
     DebugRef base = 0;
-    // The number of elements in each dimension of an Array, the outermost first.
-    // Nullopt if the number is not known.
+    // The number of elements in each dimension, outermost first. Nullopt if unknown.
     std::vector<std::optional<std::uint64_t>> counts;
     std::vector<DebugMember> members;
     std::vector<std::pair<std::string, std::int64_t>> enumerators;
@@ -84,24 +81,22 @@ struct DebugFunction {
     std::vector<DebugParameter> parameters;
     DebugRef result = 0;
     bool varargs = false;
-    // Whether the compiler or the language may pass arguments in places that differ
-    // from those that the ABI prescribes.
+    // Whether arguments may be passed in other ways than the ABI says.
     bool own_convention = false;
 };
 
 struct DebugVariable {
     DebugRef type = 0;
-    // The link-time address. Nullopt if the variable is defined in another file or is
-    // thread-local.
+    // Link-time address. Nullopt if defined in another file or thread-local.
     std::optional<std::uint64_t> addr;
-    // Whether this is a per-CPU variable of the kernel. The address of its symbol is
-    // relative to each CPU's base.
+    // Whether this is a per-CPU variable of the kernel. Its symbol is relative to each
+    // CPU's base.
     bool per_cpu = false;
 };
 
 class DebugTypes {
 public:
-    // The name spaces of C: ordinary names, and tags.
+    // The name spaces of C.
     enum class Kind { Ordinary, Struct, Union, Enum };
     struct TagWord {
         std::string_view word; // "struct "
@@ -114,8 +109,8 @@ public:
         Kind kind = Kind::Ordinary;
         std::string_view name;
     };
-    // Splits a name into keyword and tag: "struct foo" becomes the kind Struct and the
-    // tag "foo". A name without a keyword gets the kind `otherwise`.
+    // Splits "struct foo" into the kind Struct and the tag "foo". A name without a
+    // keyword gets the kind `otherwise`.
     static constexpr Name split(std::string_view text, Kind otherwise = Kind::Ordinary)
     {
         for (const TagWord& tag : tag_words)
@@ -129,8 +124,7 @@ public:
     DebugTypes(const DebugTypes&) = delete;
     DebugTypes& operator=(const DebugTypes&) = delete;
 
-    // Whether the data describe memory of a process or of the kernel. Pointers in the
-    // data are addresses in that memory.
+    // Whether the data and the pointers in them belong to a process or to the kernel.
     enum class Place { Process, Kernel };
     virtual Place place() const { return Place::Process; }
 
@@ -141,12 +135,11 @@ public:
     virtual std::optional<std::int64_t> find_enumerator(std::string_view name) = 0;
     // Finds the function that starts at a link-time address.
     virtual std::optional<DebugFunction> function_at(std::uint64_t addr) = 0;
-    // Returns the messages about tables of a file that were truncated because they were
-    // too large. Each message is returned only once.
+    // Returns new messages about truncated tables.
     virtual std::vector<std::string> take_cuts() { return {}; }
     virtual DebugType type(DebugRef ref) = 0;
-    // Returns the DebugTypes that owns an entry, and the entry's number there. The data
-    // of one file may refer to entries of another file.
+    // Returns the owner of an entry, and the entry's number there. One file may refer
+    // to entries of another file.
     virtual std::pair<DebugTypes*, DebugRef> owner(DebugRef ref) { return {this, ref}; }
     // Returns all names of a kind, for suggestions.
     virtual std::vector<std::string_view> names(Kind kind) = 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Internal to symbols/: the state of a DwarfTypes. dwarf_types.cpp opens the data and
-// finds functions, debug_index.cpp finds names, and debug_type.cpp reads types.
+// Internal to symbols/: the state of a DwarfTypes.
 #pragma once
 
 #include "base/fd.hpp"
@@ -21,13 +20,12 @@
 namespace dt {
 
 constexpr int max_namespaces = 64; // maximum nesting of namespaces and types
-// The maximum number of members, enumerators or parameters of a type or function.
+// maximum number of members, enumerators or parameters
 constexpr std::size_t max_debug_members = 1 << 16;
 
 // Limits on how many entries of one file are visited and kept. In forged data, many
-// paths can lead to one entry, and all units can share one long list of ranges. In
-// genuine data an entry is visited at most twice (for names and for functions) and
-// takes more than four bytes, so one visit for every two bytes of the file is enough.
+// paths can lead to one entry. In genuine data, an entry takes more than four bytes and
+// is visited at most twice.
 constexpr std::size_t least_debug_walks = std::size_t{1} << 24;
 constexpr std::size_t bytes_per_debug_walk = 2;
 constexpr std::size_t max_debug_names = std::size_t{1} << 24;
@@ -62,7 +60,7 @@ struct DwarfTypes::State {
     Fd file;
     std::list<std::vector<char>> zero_ended;
     std::unique_ptr<Elf, End> elf;
-    // The file that .gnu_debugaltlink names. It outlives `dwarf`.
+    // The file of .gnu_debugaltlink. It outlives `dwarf`.
     Fd alternate_file;
     std::unique_ptr<Dwarf, End> alternate;
     std::unique_ptr<Dwarf, End> dwarf;
@@ -85,21 +83,20 @@ struct DwarfTypes::State {
     std::unordered_map<const void*, std::unordered_map<std::uint64_t, Dwarf_Die>>
         functions;
 
-    // These members record which data were omitted because of the limits.
-    // take_cuts() reports them.
+    // Data that were omitted because of the limits. take_cuts() reports them.
     std::size_t names_left_out = 0;
     bool ranges_left_out = false, list_left_out = false, walks_end_reported = false;
-    // Returns whether a list of n members, enumerators or parameters may grow further.
+    // Returns whether a list of n elements may grow.
     bool may_add_to(std::size_t n)
     {
         list_left_out |= n >= max_debug_members;
         return n < max_debug_members;
     }
 
-    // How many more entries the search may visit. In the index, a long name counts as
-    // one entry for every 64 bytes.
+    // How many more entries may be visited. In the index, a long name counts as one
+    // entry for every 64 bytes.
     std::size_t walks_left = least_debug_walks;
-    // Counts n visits. Returns false if no more entries may be visited.
+    // Counts n visits. Returns false if the limit is reached.
     bool may_walk(std::size_t n)
     {
         walks_left -= std::min(walks_left, n);
@@ -109,8 +106,7 @@ struct DwarfTypes::State {
     DebugRef ref(const Dwarf_Die& die);
     DebugRef type_of(Dwarf_Die* die);
     // Visits all units. A split-off unit (.dwo) replaces its skeleton, if its file may
-    // be opened (debug_folders.hpp). Split-off type units are not found, because libdw
-    // reads only one section of each kind.
+    // be opened (debug_folders.hpp). Split-off type units are not found.
     template <class F> void for_units(Dwarf* from, F visit) const;
     void build_index();
     void index_entries(Dwarf_Die* parent, bool cxx, int depth);
@@ -133,8 +129,7 @@ template <class F> void DwarfTypes::State::for_units(Dwarf* from, F visit) const
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die, split;
     std::uint8_t type = 0;
-    // dwarf_cu_info() opens the file of a split-off unit, so may_follow_split_unit()
-    // checks the file before that call.
+    // dwarf_cu_info() opens the file of a split-off unit, so the file is checked first.
     while (dwarf_get_units(from, unit, &unit, nullptr, &type, &die, nullptr) == 0) {
         const bool elsewhere = type == DW_UT_skeleton &&
                                may_follow_split_unit(path, &die) &&

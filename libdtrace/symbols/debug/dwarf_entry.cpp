@@ -42,8 +42,7 @@ bool entry_at(Dwarf_Die* die, unsigned attribute, Dwarf_Die& into)
 
 bool plain_type(Dwarf_Die* die, Dwarf_Die& into)
 {
-    // dwarf_peel_type() is not used, because it never returns if a typedef refers to
-    // itself.
+    // dwarf_peel_type() never returns if a typedef refers to itself.
     constexpr int max_types = 100;
     constexpr int transparent[] = {
         DW_TAG_typedef,       DW_TAG_const_type,  DW_TAG_volatile_type,

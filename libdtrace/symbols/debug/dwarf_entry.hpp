@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads one entry of DWARF: its attributes, the entries that they refer to, and its
-// children.
-//
-// The attributes of an entry include those of the entry that it completes
-// (DW_AT_specification, DW_AT_abstract_origin).
+// Reads one entry of DWARF. The attributes of an entry include those of the entry that
+// it completes (DW_AT_specification, DW_AT_abstract_origin).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +14,7 @@ std::string_view name_of(Dwarf_Die* die);
 std::optional<std::uint64_t> number(Dwarf_Die* die, unsigned attribute);
 bool has(Dwarf_Die* die, unsigned attribute);
 
-// Follows a reference. If the referenced entry only refers to a type unit, finds the
-// type in that unit.
+// Follows a reference, also into a type unit.
 bool entry_at(Dwarf_Die* die, unsigned attribute, Dwarf_Die& into);
 // Finds the entry's type, without typedefs and qualifiers. Returns false if there is
 // none.
@@ -26,10 +22,9 @@ bool plain_type(Dwarf_Die* die, Dwarf_Die& into);
 
 bool is_class(Dwarf_Die* die); // true for a struct, too
 
-// Returns the language of the entry's unit. Returns 0 if it is not recorded.
+// Returns 0 if the language is not recorded.
 int language_of(Dwarf_Die* die);
 
-// Visits each child until `visit` returns false.
 template <class F> void for_children(Dwarf_Die* die, F visit)
 {
     Dwarf_Die child;

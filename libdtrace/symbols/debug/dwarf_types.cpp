@@ -17,12 +17,10 @@
 
 namespace dt {
 
-// The maximum number of units in a file. Even large programs have only about a tenth of
-// this number.
+// The maximum number of units in a file. Large programs have about a tenth of it.
 constexpr std::size_t max_units = std::size_t{1} << 19;
 
-// Returns whether functions in this language may receive their arguments in other
-// places than C functions do.
+// Returns whether the language may pass arguments in other ways than C.
 static bool has_own_convention(int language)
 {
     constexpr int swift = 0x1e;
@@ -30,9 +28,8 @@ static bool has_own_convention(int language)
            language == DW_LANG_Haskell || language == DW_LANG_D;
 }
 
-// Returns the uncompressed size that a section in the older compressed form claims.
-// Such a section begins with "ZLIB" and the size in 8 bytes, big-endian. Returns 0 for
-// other sections.
+// Returns the size in the header of a section in the older compressed form: "ZLIB" and
+// 8 bytes, big-endian. Returns 0 for other sections.
 static std::uint64_t gnu_packed_bytes(Elf_Scn* section)
 {
     constexpr std::size_t header_bytes = 12;
@@ -46,9 +43,8 @@ static std::uint64_t gnu_packed_bytes(Elf_Scn* section)
     return size;
 }
 
-// Returns the limit for the size of debug data. The limit is an eighth of the machine's
-// memory, but at most 4 GiB. It is only an eighth because up to three copies of a
-// section may exist at the same time.
+// Returns the maximum size of debug data: an eighth of the machine's memory, but at
+// most 4 GiB. Up to three copies of a section may exist.
 static std::uint64_t most_debug_bytes()
 {
     constexpr std::uint64_t most = std::uint64_t{4} << 30;
@@ -59,9 +55,9 @@ static std::uint64_t most_debug_bytes()
                               static_cast<std::uint64_t>(page) / 8);
 }
 
-// Checks the sizes that headers of debug sections claim, because libdw and zlib
-// allocate that much memory. The file may be a thousand times smaller, for example if a
-// section consists of compressed zeros. Returns the sum of the sizes.
+// Checks the sizes in the headers of debug sections, because libdw and zlib allocate
+// that much memory. The file may be a thousand times smaller. Returns the sum of the
+// sizes.
 static Result<std::uint64_t> check_debug_bytes(Elf* elf)
 {
     const std::uint64_t largest = most_debug_bytes();
@@ -88,8 +84,8 @@ static Result<std::uint64_t> check_debug_bytes(Elf* elf)
     return n_bytes;
 }
 
-// Returns the number of units in a section. Each unit starts with its length. Stops
-// counting when there are more than max_units.
+// Returns the number of units in a section, each of which starts with its length. Stops
+// after max_units.
 static std::size_t count_units(const Elf_Data& data)
 {
     constexpr std::uint32_t is_64_bit = 0xffffffff;
@@ -116,8 +112,7 @@ static std::size_t count_units(const Elf_Data& data)
     return n_units;
 }
 
-// Checks the number of units, because libdw allocates a kilobyte for each unit, which
-// is a hundred times the size of the smallest unit.
+// Checks the number of units, because libdw allocates a kilobyte for each of them.
 static Result<Ok> check_debug_units(Elf* elf)
 {
     std::size_t names = 0;
@@ -168,8 +163,8 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
             Code::corrupt,
             std::string("debug data: ") + (why != nullptr ? why : "unreadable"), 0};
     }
-    // Finds the alternate file here. Otherwise libdw would search for it in any
-    // directory that the debug data name.
+    // Finds the alternate file. libdw would search in any directory that the debug data
+    // name.
     AlternateFile alternate = find_alternate_file(state->path, state->dwarf.get());
     if (alternate.wanted) {
         state->alternate_file = std::move(alternate.file);
@@ -288,8 +283,7 @@ std::optional<DebugFunction> DwarfTypes::function_at(std::uint64_t addr)
     auto after = std::upper_bound(
         state.ranges.begin(), state.ranges.end(), addr,
         [](std::uint64_t at, const State::Range& range) { return at < range.begin; });
-    // Only invalid data have overlapping ranges, so only the last range that begins at
-    // or before the address is checked.
+    // Genuine ranges do not overlap, so only one is checked.
     if (after == state.ranges.begin() || addr >= std::prev(after)->end)
         return std::nullopt;
     Dwarf_Die unit = std::prev(after)->unit;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The DWARF of a file: types by name, the types of variables, and the parameters of
-// functions.
+// The DWARF of a file: types by name, types of variables, and parameters of functions.
 //
 //   .debug_info of the file or its debug file, and of the alternate file (dwz)
 //     ── once, top-level entries ──> index: (kind, name) -> entry
 //
-// If a name has several definitions, it denotes the definition that is nested in the
-// fewest namespaces and types. Among equally nested definitions, it denotes the first
-// that is found.
+// If a name has several definitions, the definition in the fewest namespaces and types
+// is used.
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_types.hpp"
@@ -17,13 +15,12 @@ namespace dt {
 class DwarfTypes final : public DebugTypes {
 public:
     // Opens the DWARF of an ELF file. The caller may close the file afterwards. Errors:
-    // corrupt if the file has no DWARF or libdw refuses it; limit if the DWARF is too
-    // large; unsupported if a part of it is in an alternate file that is not found.
+    // corrupt if there is no DWARF or libdw refuses it; limit if it is too large;
+    // unsupported if an alternate file is not found.
     static Result<std::unique_ptr<DebugTypes>> open(int fd);
     ~DwarfTypes() override;
 
-    // Finds a type by name. The name of a C++ class is found as a tag and as an
-    // ordinary name.
+    // Finds a type by name. A C++ class is found as a tag and as an ordinary name.
     std::optional<DebugRef> find(Kind kind, std::string_view name) override;
     std::optional<DebugVariable> find_variable(std::string_view name) override;
     std::optional<std::int64_t> find_enumerator(std::string_view name) override;

@@ -4,8 +4,8 @@
 
 namespace dt {
 
-// How a value is passed (System V psABI, 3.2.3). ByMembers means that this follows from
-// the kind of the type and its members.
+// How a value is passed (System V psABI, 3.2.3). ByMembers: the kind of the type and
+// its members determine it.
 enum class Passing {
     ByMembers,
     ByReference,   // by address, like non-trivial classes of C++

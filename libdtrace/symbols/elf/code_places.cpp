@@ -46,13 +46,13 @@ private:
         return after != out_.text.begin() && (after - 1)->contains(at);
     }
 
-    // Adds the ranges of text and data. Uses sections if any of them contains text,
-    // because segments may contain both text and constants.
+    // Adds the ranges of text and data. Prefers sections to segments, because a segment
+    // may contain both text and constants.
     void add_ranges(const ElfSections& file)
     {
         for (const ElfSection& section : file.sections()) {
             const GElf_Shdr& header = section.header;
-            // .eh_frame is skipped, because its entries are read separately.
+            // .eh_frame is read separately.
             if ((header.sh_flags & SHF_ALLOC) == 0 || header.sh_type == SHT_NOBITS ||
                 header.sh_size == 0 || section.name == ".eh_frame" ||
                 section.name == ".eh_frame_hdr")
@@ -73,9 +73,9 @@ private:
         keep_loaded(file, out_.data, false);
     }
 
-    // Keeps each range that is completely in the file data of a single segment. If
-    // `executable` is true, the segment must be executable. Sorts the ranges by
-    // address. If ranges overlap, keeps only the range that starts first.
+    // Keeps the ranges that are in the file data of one segment. If `executable` is
+    // true, the segment must be executable. Sorts the ranges. If ranges overlap, keeps
+    // the first one.
     static void keep_loaded(const ElfSections& file, std::vector<AddressRange>& ranges,
                             bool executable)
     {
@@ -108,7 +108,7 @@ private:
             const ElfSection* section = file.find(type);
             auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
             if (!bytes)
-                continue; // if the table is too large, data() has recorded that
+                continue; // data() has recorded that the table is too large
             const std::size_t n_all = bytes->size() / sizeof(Elf64_Sym);
             const std::size_t n = std::min(n_all, elf_limits::symbols);
             if (n < n_all)
@@ -129,8 +129,7 @@ private:
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
             type == STT_TLS || type == STT_FILE || type == STT_SECTION)
             return;
-        // ElfImage::functions() contains the functions that have a size and a name, so
-        // only the other functions are added here.
+        // ElfImage::functions() contains the functions with a size and a name.
         bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
         if (!function)
             out_.symbols.push_back(symbol.st_value);
@@ -138,17 +137,15 @@ private:
             out_.labels.push_back(symbol.st_value);
     }
 
-    // Merges the list of functions from .eh_frame with the list from symbols. Both
-    // lists are sorted by address.
+    // Merges the functions from .eh_frame with those from symbols. Both lists are
+    // sorted by address.
     void add_functions(const ElfSections& file)
     {
         std::vector<std::uint64_t> framed;
-        // All LSDA tables are usually in this section, so only this section is read.
+        // Other sections rarely contain LSDA tables.
         const ElfSection* section = file.find(".gcc_except_table");
         auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
-        // Functions rarely share a table. If forged data gave all functions the same
-        // long table, it would be read for each of them, so the number of bytes is
-        // limited.
+        // Limited because forged functions could all share one long table.
         std::size_t left = bytes ? 2 * bytes->size() : 0;
         for (const Frame& frame : read_frames(file)) {
             framed.push_back(frame.range.addr);
@@ -173,10 +170,9 @@ private:
                    std::back_inserter(out_.functions));
     }
 
-    // Adds the critical sections of restartable sequences. The section __rseq_cs has a
-    // struct rseq_cs (<linux/rseq.h>, 32 bytes) for each of them, which contains the
-    // version and flags, start, length and abort address. In a file that is not linked
-    // to fixed addresses, only the relocations contain the start and the abort address.
+    // Adds the critical sections of restartable sequences: the array of struct rseq_cs
+    // (<linux/rseq.h>) in __rseq_cs. In a file without fixed addresses, the start and
+    // the abort address are only in the relocations.
     void add_restartable(const ElfSections& file)
     {
         const ElfSection* section = file.find("__rseq_cs");
@@ -200,8 +196,7 @@ private:
         }
     }
 
-    // Adds the addresses that the dynamic linker will write into the data. Only the
-    // relocations contain them, because the data in the file are zeros there.
+    // Adds the addresses that the dynamic linker will write into the data.
     void add_relocated(const ElfSections& file)
     {
         for (const ElfSection& section : file.sections()) {

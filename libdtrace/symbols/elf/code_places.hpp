@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The text of an image, and every place in it that a table of the file refers to.
-//
-// Code that moves instructions must know all possible jump targets. All symbols are
-// collected, including aliases, labels in the middle of a function, and symbols of
-// debug files. Other sources are the ranges of .eh_frame and the exception landing pads
-// in the language-specific data (LSDA, in .gcc_except_table). All addresses are
+// The text of an image, and every place in it that a table of the file refers to. Code
+// that moves instructions must know all possible jump targets. All addresses are
 // link-time addresses.
+//
+// The sources are:
+// - all symbols, including labels and the symbols of debug files
+// - .eh_frame, and the exception landing pads (LSDA, in .gcc_except_table)
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -22,14 +22,13 @@ struct CodePlaces {
     std::vector<std::uint64_t> labels;    // other addresses of code, ascending
     std::vector<std::uint64_t> symbols;   // addresses of code or data, ascending
     std::vector<AddressRange> sized;      // functions with known ends, sorted by start
-    // The values of relocations that are addresses in text, ascending.
+    // values of relocations that are addresses in text, ascending
     std::vector<std::uint64_t> relocated;
     std::vector<AddressRange> restartable; // rseq critical sections (__rseq_cs)
     bool absolute = false;                 // the file is linked to fixed addresses
 };
 
-// Collects the places of an image. The work is limited by the file's size and
-// elf_limits.
+// The work is limited by the file's size and elf_limits.
 CodePlaces read_code_places(ElfImage& image);
 
 } // namespace dt

@@ -10,9 +10,8 @@
 
 namespace dt {
 
-// Returns the link-time address of a variable that is not thread-local. Returns nullopt
-// if there is none with this name. If several variables have the name, prefers a global
-// one. May read the entire symbol tables.
+// Returns the link-time address of a variable that is not thread-local, or nullopt.
+// Prefers a global variable. May read the entire symbol tables.
 std::optional<std::uint64_t> find_data_symbol(const ElfSections& file,
                                               std::string_view name);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// ElfImage combines the classes of this directory. It reads headers when it is opened,
-// and tables and text when they are requested.
+// ElfImage combines the classes of this directory.
 //
-// Text is read in windows of 1 MiB that overlap by 64 KiB, so that nearly every
-// function is contained in one of them. A larger range gets a buffer of its own.
+// Text is read in windows of 1 MiB that overlap by 64 KiB, so that most functions are
+// in one window. A larger range gets its own buffer.
 #include "libdtrace/symbols/elf/elf_image.hpp"
 
 #include "base/regular_file.hpp"
@@ -42,9 +41,8 @@ struct ElfImage::State {
     std::string interpreter;
     ElfKind kind = ElfKind::shared_object;
 
-    // functions() sets these four members. The names in the member `functions` are
-    // views into buffers that `file`, `debugdata`, `debug`, `collector` and
-    // `frame_names` own.
+    // Set by functions(). Names in the member `functions` are views into these members,
+    // `file` and `frame_names`.
     std::unique_ptr<ElfSections> debugdata;
     DebugFile debug;
     std::unique_ptr<SymbolCollector> collector;
@@ -54,8 +52,8 @@ struct ElfImage::State {
 
     std::optional<std::vector<AddressRange>> frames;
     std::mutex reading; // protects the members windows and large
-    // The text that was read. The key of a window is its link-time address. The key of
-    // a larger range is its link-time address and its size.
+    // The text that was read, by link-time address. The key of a large range also
+    // contains its size.
     std::map<std::uint64_t, std::vector<std::byte>> windows;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::byte>> large;
 
@@ -204,8 +202,7 @@ void ElfImage::State::open_debugdata()
         debugdata = std::move(*elf);
 }
 
-// Loads the function symbols. If the image has a .symtab, no debug file is opened,
-// because it would contain the same symbols again.
+// If the image has a .symtab, no debug file is opened, because it has the same symbols.
 void ElfImage::State::load_functions()
 {
     collector = std::make_unique<SymbolCollector>(file->segments());
@@ -229,8 +226,7 @@ void ElfImage::State::load_functions()
 }
 
 // Adds a function for each range of .eh_frame that no symbol covers. Skips .init, .fini
-// and the procedure linkage tables. The range of such a table contains all of its stubs
-// and is not a function.
+// and the procedure linkage tables.
 void ElfImage::State::add_frame_functions(std::vector<FunctionSymbol>& symbols)
 {
     std::vector<Frame> found = read_frames(*file);
@@ -278,7 +274,7 @@ const FunctionTable& ElfImage::functions()
     return *state_->functions;
 }
 
-// Opens the debug data, which may be in a separate file even if the file has symbols.
+// Opens the debug data, which may be in a separate file.
 Result<std::unique_ptr<DebugTypes>> ElfImage::State::open_debug_types()
 {
     auto has_types = [](const ElfSections& elf) {
@@ -383,10 +379,8 @@ Result<std::span<const std::byte>> ElfImage::bytes(std::uint64_t at,
                 return loaded.error();
             window = state_->windows.emplace(base, std::move(*loaded)).first;
         }
-        // The windows of overlapping segments may begin at the same address, but only
-        // one window for each address is stored. If that window was read from the
-        // shorter segment, it may end before the requested range does. In that case the
-        // range is read into a buffer of its own.
+        // If segments overlap, their windows may begin at the same address. The stored
+        // window may then end too early, so the range gets its own buffer.
         if (window->second.size() >= at - base + n_bytes)
             return std::span<const std::byte>(window->second)
                 .subspan(at - base, n_bytes);

@@ -5,14 +5,12 @@
 //     ├── .symtab .dynsym .gnu_debugdata ─┐
 //     └── debug file (build id, link) ────┴─> FunctionTable   (at the first request)
 //
-// Addresses here are link-time addresses, as in the file. A Module of a process adds
-// its load bias. All files are untrusted. Everything is read with pread() into our own
-// memory and never mapped. Therefore a file that is truncated or rewritten while it is
-// read causes an error or yields old bytes, but no SIGBUS. Sizes are checked against
-// the file and against limits (see elf_limits) before memory is allocated.
+// Addresses are link-time addresses. All files are untrusted. Files are never mapped,
+// because access to a truncated mapping causes a SIGBUS. Sizes are checked against the
+// file and elf_limits before memory is allocated.
 //
-// Tables are filled at the first request. Therefore only one thread may use an image at
-// a time, except for files(), bytes() and read() after functions() has been called.
+// Only one thread may use an image at a time. But any thread may call files(), bytes()
+// and read() after functions() has been called.
 #pragma once
 
 #include "base/fd.hpp"
@@ -46,10 +44,9 @@ enum class ElfKind {
     shared_object, // all other ET_DYN: libraries, the dynamic linker, the vDSO
 };
 
-// Limits for the memory that is allocated for one file. A file that needs more is
-// refused or truncated.
+// A file that exceeds these limits is refused or truncated.
 namespace elf_limits {
-// Chrome with its symbols has about 2 million functions, whose names take 300 MB.
+// Chrome has about 2 million functions, whose names take 300 MB.
 constexpr std::uint64_t section_bytes = std::uint64_t{384} << 20;
 constexpr std::uint64_t unpacked_debugdata_bytes = std::uint64_t{64} << 20;
 constexpr std::size_t segments = 256;
@@ -64,15 +61,15 @@ class ElfSections;
 
 class ElfImage {
 public:
-    // `path` is for messages and for finding debug files by .gnu_debuglink, below
-    // `root` ("/proc/PID/root" for a file that a process of another mount namespace has
-    // mapped). Errors: unsupported if the file is 32-bit, big-endian, or neither a
-    // program nor a library; corrupt if it is not ELF or has invalid headers; invalid
-    // if it is not a regular file; not_found, permission and io from open().
+    // `path` is for messages and for finding debug files below `root`. If another mount
+    // namespace is used, `root` is "/proc/PID/root". Errors: unsupported if the file is
+    // 32-bit, big-endian, or neither a program nor a library; corrupt if it is not ELF
+    // or has invalid headers; invalid if it is not a regular file; not_found,
+    // permission and io from open().
     static Result<std::shared_ptr<ElfImage>> open(const std::string& path);
     static Result<std::shared_ptr<ElfImage>> open(Fd fd, std::string path,
                                                   std::string root = "");
-    // Opens an image that is not a file (the vDSO). Its .gnu_debuglink is ignored if
+    // Opens an image that is not a file (the vDSO). Ignores the .gnu_debuglink if
     // `name` contains no slash.
     static Result<std::shared_ptr<ElfImage>> from_bytes(std::vector<std::byte> bytes,
                                                         std::string name);
@@ -88,44 +85,38 @@ public:
     std::span<const ElfSegment> segments() const; // PT_LOAD, sorted by address
     bool has_symtab() const;                      // false if the file is stripped
 
-    // Returns the functions from all sources, loaded at the first call. Sources that
-    // are invalid or unreadable are omitted. An image without any source has an empty
-    // table.
+    // Returns the functions from all sources, loaded at the first call. Omits sources
+    // that are invalid or unreadable.
     const FunctionTable& functions();
-    // Returns the messages about tables of the file that were truncated because they
-    // were too large. Each message is returned only once.
+    // Returns new messages about truncated tables.
     std::vector<std::string> take_cuts();
 
     // Returns the link-time address of a variable from the symbol tables.
     std::optional<std::uint64_t> find_variable(std::string_view name);
 
-    // Returns the DWARF of the file or of its debug file, opened at the first call.
-    // Errors: not_found if neither has DWARF; otherwise as in DwarfTypes::open(). The
-    // result is valid while the image exists.
+    // Returns the DWARF of the file or of its debug file. Errors: not_found if neither
+    // has DWARF; otherwise as in DwarfTypes::open(). The result is valid while the
+    // image exists.
     Result<DebugTypes*> debug_types();
 
-    // Returns function ranges from .eh_frame, including functions without symbols. The
-    // ranges are sorted by address and have no names. Empty if the file has no usable
-    // .eh_frame.
+    // Returns the function ranges of .eh_frame, sorted by address, also those without
+    // symbols.
     std::span<const AddressRange> frame_functions();
 
-    // Returns the bytes at the link-time addresses [at, at + n_bytes): text, or
-    // read-only data such as jump tables. Bytes of a segment that the file does not
-    // contain are zero. The span is valid while the image exists. Returns the
-    // error invalid if the range is not inside one segment.
+    // Returns the bytes at [at, at + n_bytes). Bytes that are not in the file are zero.
+    // The span is valid while the image exists. The error is invalid if the range is
+    // not inside one segment.
     Result<std::span<const std::byte>> bytes(std::uint64_t at, std::uint64_t n_bytes);
-    // Copies the bytes at the link-time address `at` from the file into the caller's
-    // memory. Used instead of bytes() for data that is read only once. Returns false if
-    // the file does not contain all of the bytes. Any thread may call read().
+    // Copies bytes from the file, for data that is read only once. Returns false if the
+    // file does not contain all of the bytes. Any thread may call read().
     bool read(std::uint64_t at, std::span<std::byte> into) const;
-    // Returns the executable segment that contains `at`. Returns null if there is none.
+    // Returns the executable segment that contains `at`, or null.
     const ElfSegment* text_segment(std::uint64_t at) const;
-    // Returns the range of a named section, such as .plt. Returns nullopt if there is
-    // no such section.
+    // Returns the range of a named section, such as .plt, or nullopt.
     std::optional<AddressRange> section(std::string_view name);
 
-    // Internal to symbols/: returns the file itself, followed by its debug file and its
-    // .gnu_debugdata if they were used to find functions.
+    // Internal to symbols/: returns the file, and its debug file and .gnu_debugdata if
+    // they were used.
     std::vector<const ElfSections*> files();
 
 private:

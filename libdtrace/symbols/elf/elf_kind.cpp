@@ -51,9 +51,8 @@ std::string interpreter_of(const ElfSections& file)
     return {};
 }
 
-// A file with an interpreter may still be a shared library, for example libc.so.6.
-// Unlike such a library, a position-independent program that was linked before DF_1_PIE
-// existed has no DT_SONAME.
+// A shared library with an interpreter, such as libc.so.6, has a DT_SONAME. A program
+// that was linked before DF_1_PIE existed has none.
 ElfKind kind_of(const ElfSections& file, const std::string& interpreter)
 {
     if (file.header().e_type == ET_EXEC)

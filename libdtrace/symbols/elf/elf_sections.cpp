@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opens an ELF file. First checks the file's identity, and compares the numbers of
-// sections and segments with the limits. Then reads the headers through libelf.
+// Opens an ELF file. Checks the counts in the header before libelf reads the headers.
 #include "libdtrace/symbols/elf/elf_sections.hpp"
 
 #include "base/printable.hpp"
@@ -34,7 +33,7 @@ bool initialise_libelf()
     return good;
 }
 
-// Returns the build id in the notes of a section or segment. Empty if there is none.
+// Returns the build id in the notes. Empty if there is none.
 std::vector<std::byte> build_id_of(Bytes notes, std::uint64_t align)
 {
     std::uint64_t at = 0;
@@ -109,7 +108,7 @@ Result<std::vector<std::byte>> ElfSections::read(std::uint64_t offset,
         }
         return out;
     }
-    // The number of bytes is limited to the file's size before memory is allocated.
+    // Limited to the file's size before memory is allocated.
     struct stat st;
     if (::fstat(fd_.get(), &st) != 0)
         return errno_error("stat");
@@ -149,8 +148,8 @@ Result<std::size_t> ElfSections::read(std::uint64_t offset,
     return done;
 }
 
-// Checks the file's identity and the counts in the header. When libelf opens a file, it
-// allocates memory for that many entries, so the counts are checked first.
+// Checks the identity and the counts, because libelf allocates memory for that many
+// entries.
 Result<Ok> ElfSections::check_counts()
 {
     auto head = read(0, sizeof(Elf64_Ehdr));
@@ -196,8 +195,7 @@ Result<Ok> ElfSections::read_headers()
         return libelf_error("open");
     if (elf_kind(elf_.get()) != ELF_K_ELF || !gelf_getehdr(elf_.get(), &header_))
         return Error{Code::corrupt, "the ELF header is incomplete"};
-    // The file may have changed since check_counts() read it. Therefore the class and
-    // the type are checked again in libelf's copy, which is used from here on.
+    // The file may have changed since check_counts().
     if (gelf_getclass(elf_.get()) != ELFCLASS64 ||
         (header_.e_type != ET_EXEC && header_.e_type != ET_DYN))
         return Error{Code::corrupt, "the ELF header changed while it was being read"};
@@ -234,8 +232,7 @@ Result<Ok> ElfSections::read_program_headers()
     return Ok{};
 }
 
-// Invalid or missing section headers are not an error, because symbols can still be
-// found through PT_DYNAMIC.
+// Without valid section headers, PT_DYNAMIC still leads to symbols.
 void ElfSections::read_section_headers()
 {
     std::size_t count = 0, names_index = 0;

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Internal to symbols/: the headers, segments and sections of one ELF file, read
-// through libelf.
-//
-// libelf does not map the file (ELF_C_READ). It reads section data with pread() into
-// memory that the Elf handle owns. Spans from data() are valid while this object
-// exists.
+// Internal to symbols/: the headers, segments and sections of one ELF file. libelf does
+// not map the file (ELF_C_READ). Spans from data() are valid while this object exists.
 #pragma once
 
 #include "base/fd.hpp"
@@ -33,7 +29,7 @@ struct ElfSection {
     GElf_Shdr header{};
 };
 
-// Reads a T from untrusted bytes. Returns nullopt if it is not completely inside them.
+// Returns nullopt if the T is not inside the bytes, which are untrusted.
 template <class T> std::optional<T> read_at(Bytes bytes, std::uint64_t offset)
 {
     if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
@@ -43,11 +39,10 @@ template <class T> std::optional<T> read_at(Bytes bytes, std::uint64_t offset)
     return value;
 }
 
-// A table can give the same long string to each of millions of entries, so a search
-// without a limit could take hours.
+// Limited because many entries of a table can share one long string.
 constexpr std::size_t max_string_bytes = std::size_t{1} << 20;
-// Returns the NUL-terminated string at an offset. Returns nullopt if it has no NUL
-// within the bytes or is longer than max_bytes.
+// Returns the NUL-terminated string at an offset. Returns nullopt if there is no NUL,
+// or if the string is longer than max_bytes.
 std::optional<std::string_view> string_at(Bytes bytes, std::uint64_t offset,
                                           std::size_t max_bytes = max_string_bytes);
 
@@ -63,28 +58,27 @@ public:
     const ElfSection* find(std::string_view name) const;
     const ElfSection* find(std::uint32_t type) const;
 
-    // Returns a section's bytes. Returns Code::limit if the section is larger than
-    // elf_limits::section_bytes. Returns Code::corrupt if the section is not inside the
-    // file, is compressed, or has no bytes (NOBITS). Any thread may call data().
+    // Returns a section's bytes. Errors: limit if the section is larger than
+    // elf_limits::section_bytes; corrupt if it is not inside the file, is compressed,
+    // or has no bytes (NOBITS). Any thread may call data().
     Result<Bytes> data(const ElfSection& section) const;
     Result<Bytes> data(std::size_t index) const;
     // Reads bytes of the file. Returns fewer if the file ends earlier.
     Result<std::vector<std::byte>> read(std::uint64_t offset,
                                         std::uint64_t n_bytes) const;
-    // Reads bytes of the file into the caller's memory, and returns their number. Any
-    // thread may call it.
+    // Reads bytes into the caller's memory, and returns their number. Any thread may
+    // call it.
     Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const;
-    // Returns the bytes from the link-time address addr to the end of the segment's
-    // file data, but at most max_bytes.
+    // Returns the segment's file data from the link-time address addr, but at most
+    // max_bytes.
     Result<std::vector<std::byte>> loaded(std::uint64_t addr,
                                           std::uint64_t max_bytes) const;
     std::vector<std::byte> build_id() const;
     int fd() const { return fd_.get(); }
 
-    // Records that a table of the file was truncated because it was too large. Any
-    // thread may call add_cut().
+    // Records that a table of the file was truncated. Any thread may call add_cut().
     void add_cut(std::string cut) const;
-    // Returns the messages that add_cut() has recorded since the last call.
+    // Returns the messages of add_cut() since the last call.
     std::vector<std::string> take_cuts() const;
 
 private:
@@ -99,7 +93,7 @@ private:
 
     Fd fd_;                        // empty if bytes_ contains the image
     std::vector<std::byte> bytes_; // an image that is not a file
-    // Protects elf_ while a section is read, because libelf then changes it.
+    // Protects elf_, which libelf changes while a section is read.
     mutable std::mutex reading_;
     mutable std::mutex cutting_;
     mutable std::vector<std::string> cuts_; // all messages of add_cut()

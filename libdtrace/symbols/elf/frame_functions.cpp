@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Every FDE of .eh_frame covers a function, or a part of a split function. The first
-// two fields of an FDE are start and length. Their encoding is the operand of the
-// letter 'R' in the augmentation of its CIE (DWARF exception header encoding, LSB
-// "Linux Standard Base Core" 10.5). If the augmentation has a 'z', the FDE's own
-// augmentation data follow. If the augmentation also has an 'L', these data contain the
-// address of the function's language table (LSDA).
+// Every FDE of .eh_frame covers a function or a part of one. It begins with start and
+// length, in the encoding that 'R' in the augmentation of the CIE gives (LSB 10.5).
+// With 'z', augmentation data follow. With 'L', these data contain the address of the
+// language table (LSDA).
 #include "libdtrace/symbols/elf/frame_functions.hpp"
 
 #include "libdtrace/symbols/elf/split_off.hpp"
@@ -18,8 +16,7 @@ namespace dt {
 
 namespace {
 
-// The two parts of an encoding (DW_EH_PE_*): the storage format, and the base that is
-// added to the value.
+// The parts of an encoding (DW_EH_PE_*): the format, and the base of the value.
 constexpr unsigned char pe_format = 0x0f, pe_application = 0x70;
 constexpr unsigned char pe_unknown = 0xff;
 
@@ -29,7 +26,7 @@ struct Encodings {
     unsigned char table = DW_EH_PE_omit;
 };
 
-// The properties that the FDEs of one CIE share.
+// Properties that the FDEs of one CIE share.
 struct Common {
     Encodings encodings{pe_unknown, DW_EH_PE_omit};
     bool has_data = false; // has augmentation data, which start with their length
@@ -182,7 +179,7 @@ private:
         return found;
     }
 
-    // Converts a range that libdw gives as pointers. The result is limited to bytes_.
+    // The result is limited to bytes_.
     Bytes between(const std::uint8_t* from, const std::uint8_t* to) const
     {
         const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes_.data());
@@ -224,8 +221,7 @@ private:
         return std::nullopt;
     }
 
-    // Returns the frame at the first address of an FDE. `at` is the offset of the byte
-    // after the FDE's start and length.
+    // `at` is the offset after the FDE's start and length.
     CanonicalFrame frame_at_start(const Common& common, const Dwarf_FDE& fde,
                                   std::size_t at) const
     {
@@ -240,9 +236,8 @@ private:
                                 common.data_factor);
     }
 
-    // Returns the address of the LSDA, or 0 if there is none or if its encoding is not
-    // supported. `at` is the offset of the augmentation data, which start with their
-    // length.
+    // Returns the address of the LSDA, or 0. `at` is the offset of the augmentation
+    // data, which start with their length.
     std::uint64_t table_at(unsigned char encoding, std::size_t at) const
     {
         unsigned char application = encoding & pe_application;
@@ -250,7 +245,7 @@ private:
             (application != 0 && application != DW_EH_PE_pcrel) ||
             (encoding & DW_EH_PE_indirect) != 0 || at >= bytes_.size())
             return 0;
-        // The length is assumed to be below 128, and thus to occupy only one byte.
+        // The length is assumed to occupy one byte.
         if (bytes_[at] == std::byte{0})
             return 0;
         auto value = read_encoded(bytes_, ++at, encoding & pe_format);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Internal to symbols/: reads the ranges of functions from .eh_frame, which stripping
-// does not remove.
+// Internal to symbols/: reads the ranges of functions from .eh_frame, which stripped
+// files still contain.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_sections.hpp"
@@ -17,8 +17,7 @@ struct Frame {
     bool split_off = false;  // the range is a part of a function (split_off.hpp)
 };
 
-// Returns the frames, sorted by address. No two frames have the same start. Returns
-// none if there is no usable .eh_frame.
+// Returns the frames, sorted by address. No two frames start at the same address.
 std::vector<Frame> read_frames(const ElfSections& file);
 // Returns only the ranges of these frames.
 std::vector<AddressRange> read_frame_functions(const ElfSections& file);

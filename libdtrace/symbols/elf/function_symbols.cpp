@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Reads symbol tables. add_table() decides which symbols are functions.
 //
-// Some files have no section headers, for example the output of packers and of sstrip,
-// and images copied from memory. Such a file still gives the dynamic linker the address
-// of .dynsym, but not its length. The length follows from the number of chains of
-// DT_HASH, or from the end of the last chain of DT_GNU_HASH.
+// In a file without section headers, PT_DYNAMIC gives the address of .dynsym, but not
+// its length. The length follows from the number of chains of DT_HASH, or from the end
+// of the last chain of DT_GNU_HASH.
 #include "libdtrace/symbols/elf/function_symbols.hpp"
 
 #include <algorithm>
@@ -16,8 +15,7 @@ namespace {
 constexpr std::uint64_t largest_hash_bytes = 64 << 20;
 constexpr std::uint16_t version_hidden = 0x8000;
 
-// Fields of PT_DYNAMIC: link-time addresses, and the size of the string table. An
-// absent field is 0.
+// Fields of PT_DYNAMIC: link-time addresses and a size. An absent field is 0.
 struct Dynamic {
     std::uint64_t symtab = 0, strtab = 0, strtab_bytes = 0;
     std::uint64_t hash = 0, gnu_hash = 0, versym = 0;
@@ -119,8 +117,7 @@ const ElfSegment* text_of(std::span<const ElfSegment> segments, std::uint64_t ad
 
 void SymbolCollector::add(const ElfSections& file, const std::string& what)
 {
-    // A file has at most one symbol table of each type (gABI), so only the first of
-    // each is read.
+    // A file has at most one table of each type (gABI).
     const ElfSection* symtab = file.find(std::uint32_t{SHT_SYMTAB});
     const ElfSection* dynsym = file.find(std::uint32_t{SHT_DYNSYM});
     if (symtab)
@@ -188,8 +185,7 @@ void SymbolCollector::add_table(const Table& table, const std::string& what)
         const ElfSegment* text = text_of(segments_, symbol->st_value);
         if (!text)
             continue;
-        // Names that are not used also count towards the budget, because finding their
-        // ends took time.
+        // Unused names count too, because finding their ends took time.
         auto name = string_at(table.strings, symbol->st_name);
         name_bytes += name ? name->size()
                            : std::min(table.strings.size() -

@@ -12,20 +12,18 @@
 
 namespace dt {
 
-// Collects the symbols of several files that describe one image. Names are views into
-// the given ElfSections and into the collector's own copies, so the files and the
-// collector must outlive the symbols.
+// Collects the symbols of several files that describe one image. Names are views, so
+// the files and the collector must outlive the symbols.
 class SymbolCollector {
 public:
-    // `segments` are the segments of the image. A symbol outside the executable
-    // segments is dropped, and a size that reaches beyond a segment is reduced.
+    // Symbols outside the executable segments are dropped. Sizes that reach beyond a
+    // segment are reduced.
     explicit SymbolCollector(std::span<const ElfSegment> segments) : segments_(segments)
     {
     }
 
-    // Adds the symbols of .symtab and .dynsym. If the section headers do not list
-    // .dynsym, adds the table to which PT_DYNAMIC points. `what` names the file in
-    // messages.
+    // Adds the symbols of .symtab and .dynsym. If there is no .dynsym, uses PT_DYNAMIC.
+    // `what` names the file in messages.
     void add(const ElfSections& file, const std::string& what);
 
     std::vector<FunctionSymbol> take() { return std::move(symbols_); }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Groups symbols into functions and searches them.
-//
-// The constructor sorts once by address, and sorts the names of each function by
-// preference. The first lookup by name builds an index of hashes. Listing the functions
-// does not need this index.
+// Groups symbols into functions and searches them. The first lookup by name builds an
+// index of hashes.
 #include "libdtrace/symbols/elf/function_table.hpp"
 
 #include "libdtrace/symbols/demangle.hpp"
@@ -18,10 +15,8 @@ namespace dt {
 
 namespace {
 
-// The maximum number of functions that at() examines. at() begins with the last
-// function that starts at or before the address. Then it examines earlier functions,
-// because one of them may contain the address if functions are nested. Real nesting is
-// at most two levels deep.
+// The maximum number of functions that at() examines. If functions are nested, an
+// earlier function may contain the address too.
 constexpr std::size_t max_nesting = 64;
 
 std::size_t underscores(std::string_view name)
@@ -39,16 +34,14 @@ bool preferred(const FunctionName& a, const FunctionName& b)
     return ka != kb ? ka < kb : a.text < b.text;
 }
 
-// A small key that is sorted instead of the entire symbol. This is twice as fast for
-// 100,000 symbols.
+// Sorting keys is twice as fast as sorting symbols.
 struct Key {
     std::uint64_t addr;
     std::uint32_t index;
 };
 
-// Uses std::stable_sort if there are few keys. Otherwise uses a stable radix sort that
-// begins with the lowest digit. The addresses in a file are close together, so the
-// radix sort needs few passes and takes a tenth of the time of a comparison sort.
+// Uses a stable radix sort if there are many keys. The addresses in a file are close
+// together, so it needs few passes.
 void sort_by_address(std::vector<Key>& keys)
 {
     constexpr unsigned digit_bits = 11;
@@ -78,8 +71,7 @@ void sort_by_address(std::vector<Key>& keys)
     }
 }
 
-// Returns the rank among functions with the same name. The function that a new program
-// would be linked to comes first.
+// The function that a new program would be linked to comes first.
 auto lookup_rank(const FunctionName& n)
 {
     return std::tuple(n.old_version, n.binding);
@@ -128,13 +120,10 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
             functions_.push_back(
                 {symbol.addr, 0, static_cast<std::uint32_t>(names_.size()), 0});
         Function& function = functions_.back();
-        // If a function is written in assembly, its aliases may have different sizes.
-        // The function gets the largest size.
+        // Aliases in assembly code may have different sizes.
         function.n_bytes = std::max(function.n_bytes, symbol.n_bytes);
-        // If two symbol tables contain a name, it is stored only once. The name may
-        // have a different binding in each table. Names are sorted by preference, so
-        // other names may then be between the two symbols. Therefore the name is
-        // compared with the last 16 names of the function.
+        // A name that is in two symbol tables is stored once. Other names may be
+        // between its two symbols, so the last 16 names are compared.
         bool known = false;
         for (std::uint32_t i = 0; i < std::min(function.n_names, 16U); i++)
             known |= names_[names_.size() - 1 - i].text == symbol.name.text;

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The functions of one ELF image, sorted by address, each with all of its names.
 //
-// A function is an address range. Names with the same start address are aliases of one
-// function. The preferred name is shown (probefunc, stacks). The criteria are, in this
-// order: type (a plain function before an indirect one), binding (global and weak
-// before local), fewer leading underscores (strdup, which is weak, before __strdup),
-// global before weak, shorter, alphabetical order. A lookup by name finds every alias.
+// Names with the same start address are aliases of one function. The preferred name is
+// shown. The criteria are, in this order: a plain function before an indirect one,
+// global and weak before local, fewer leading underscores, global before weak, shorter,
+// alphabetical order.
 //
-// The functions of a stripped image that only .eh_frame describes are named
-// fde.ADDRESS. Probe descriptions can name them, but symbol lookups skip them.
+// A function that only .eh_frame describes is named fde.ADDRESS. Probe descriptions can
+// name it, but symbol lookups skip it.
 //
 // Names are views into the file's symbol tables, which the owner of the FunctionTable
-// keeps in memory. They are the names in the file without the @version, and may contain
-// anything but NUL. Pass them through printable_name() before printing them on a
-// terminal.
+// keeps in memory. A name may contain anything but NUL, so pass it through
+// printable_name() before printing.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +40,7 @@ struct FunctionName {
     bool from_frame = false;  // only .eh_frame describes it; named fde.ADDRESS
     bool split_off = false;   // a part such as NAME.cold; from_frame is also true
 
-    // Returns whether this is the name of a part that the compiler split off from a
-    // function.
+    // Returns whether this names a part that the compiler split off from a function.
     bool is_of_part() const;
 };
 
@@ -55,8 +52,7 @@ struct Function {
     bool contains(std::uint64_t at) const { return at - addr < n_bytes; }
 };
 
-// One symbol from a symbol table, or a function from .eh_frame. FunctionTable sorts the
-// symbols and merges those with the same address.
+// A symbol from a symbol table, or a function from .eh_frame.
 struct FunctionSymbol {
     std::uint64_t addr = 0;
     std::uint64_t n_bytes = 0;
@@ -79,19 +75,16 @@ public:
         return names_[function.first_name].text;
     }
 
-    // Returns the function whose bytes contain `addr`, the innermost if functions are
-    // nested. Returns null if there is none.
+    // Returns the innermost function that contains `addr`, or null.
     const Function* at(std::uint64_t addr) const;
-    // These functions search for a mangled or plain name, which several static
-    // functions may share. find() returns one function. It prefers a symbol that is not
-    // an old version, then a global symbol. find_all() returns all functions.
+    // Search for a mangled or plain name, which static functions may share. find()
+    // prefers a symbol that is not an old version, then a global symbol.
     const Function* find(std::string_view name) const;
     std::vector<const Function*> find_all(std::string_view name) const;
-    // Returns the functions that a glob or a plain name matches, sorted by
-    // address. Each alias of a function is compared in three forms: mangled,
-    // demangled, and demangled without parameters.
+    // Returns the functions that a glob or a name matches, sorted by address. Each
+    // alias is compared mangled, demangled, and demangled without parameters.
     std::vector<const Function*> match(std::string_view glob) const;
-    // Returns at most `limit` names that the user may have meant, the nearest first.
+    // Returns at most `limit` similar names, nearest first.
     std::vector<std::string> suggest(std::string_view name,
                                      std::size_t limit = 3) const;
 
@@ -99,8 +92,7 @@ private:
     void index_names() const;
 
     std::vector<Function> functions_;
-    // max_end_[i] is the maximum end of functions_[0] to functions_[i]. It is used to
-    // find functions that contain nested functions.
+    // max_end_[i] is the maximum end of functions_[0] to functions_[i].
     std::vector<std::uint64_t> max_end_;
     std::vector<FunctionName> names_;
     std::vector<std::uint32_t> function_of_; // index in functions_ of each name

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT
-// A function's exception table (LSDA) has this format (Itanium C++ ABI, exception
-// handling, as GCC and LLVM emit it):
+// The format of a function's exception table, the LSDA (Itanium C++ ABI, as GCC and
+// LLVM emit it):
 //
 //   encoding  [start of landing pads]
 //   encoding  [offset of the type table]
 //   encoding  length of the call sites
 //   for each call site: start, length, landing pad, action
 //
-// If an encoding is 0xff, the value in brackets after it is omitted. If the start of
-// landing pads is omitted, it is the function's start. The landing pad of a call site
-// is an offset from the start of landing pads, or 0 if the call site has no landing
-// pad.
+// If an encoding is 0xff, the value in brackets is omitted. The default start of
+// landing pads is the start of the function. A landing pad is an offset from the start
+// of landing pads, or 0.
 //
-// The third encoding applies to the start, length and landing pad of each call site.
-// The offset of the type table, the length of the call sites and the actions are LEB128
-// numbers.
+// The third encoding applies to the start, length and landing pad of a call site. Other
+// numbers are LEB128.
 #include "libdtrace/symbols/elf/landing_pads.hpp"
 
 #include <dwarf.h>
@@ -23,8 +21,8 @@ namespace dt {
 
 namespace {
 
-// Reads values in sequence. A value beyond the end of the bytes, or in an unknown
-// encoding, is read as 0, and bad() returns true afterwards.
+// Reads values in sequence. If a value is beyond the end or in an unknown encoding,
+// returns 0, and bad() becomes true.
 class Reader {
 public:
     Reader(Bytes bytes, std::size_t at) : bytes_(bytes), at_(at) {}
@@ -55,8 +53,7 @@ public:
         case DW_EH_PE_sdata8:
             return fixed<std::uint64_t>();
         case DW_EH_PE_uleb128:
-        // The offsets are not negative, so signed and unsigned forms are read in the
-        // same way.
+        // Offsets are not negative.
         case DW_EH_PE_sleb128:
             return uleb128();
         case DW_EH_PE_udata2:

@@ -9,11 +9,11 @@ namespace dt {
 namespace {
 
 constexpr std::uint64_t text_at_once = 1 << 20;
-// The search for branches covers at most this number of bytes from a function's start.
+// maximum number of bytes that are searched for branches
 constexpr std::uint64_t largest_function = 1 << 20;
 constexpr std::uint64_t largest_gap = 64; // maximum padding between adjacent functions
 
-// Reads the operands of call frame instructions. Reads zeros after the last byte.
+// Reads zeros after the last byte.
 class Operands {
 public:
     explicit Operands(Bytes bytes) : bytes_(bytes) {}
@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    // Reads a LEB128 number. `n_bits` receives its number of bits.
+    // `n_bits` receives the number of bits.
     std::uint64_t number(unsigned* n_bits)
     {
         std::uint64_t value = 0;
@@ -59,7 +59,6 @@ private:
     std::size_t at_ = 0;
 };
 
-// The text of a file, read piece by piece.
 class Text {
 public:
     explicit Text(const ElfSections& file) : file_(file) {}
@@ -84,9 +83,8 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-// Returns whether the text contains a conditional jump to `target`: 0f 80..8f and a
-// displacement of four bytes. `at` is the address of the text. Random bytes match with
-// a probability of 2^-44 at each position.
+// Returns whether the text contains a conditional jump to `target`: 0f 80..8f and four
+// bytes of displacement. `at` is the text's address.
 bool branches_to(Bytes text, std::uint64_t at, std::uint64_t target)
 {
     constexpr std::size_t length = 6;
@@ -205,9 +203,8 @@ void find_split_off(const ElfSections& file, std::vector<Frame>& frames)
     for (const Pair& pair : pairs) {
         AddressRange range = pair.function->range;
         range.n_bytes = std::min(range.n_bytes, largest_function);
-        // Functions overlap only in forged call frame information. If all functions had
-        // the same text, that text would be searched once for each function. So a
-        // search ends where the next function starts.
+        // The search ends where the next function starts. Otherwise forged functions
+        // that overlap would be searched again and again.
         const Frame* next = pair.function + 1;
         if (next != frames.data() + frames.size())
             range.n_bytes = std::min(range.n_bytes, next->range.addr - range.addr);

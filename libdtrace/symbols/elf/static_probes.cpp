@@ -25,9 +25,8 @@ const ElfSegment* segment_at(const ElfImage& image, std::uint64_t at)
     return nullptr;
 }
 
-// Returns whether the text begins with a nop, which is 90 or 0f 1f /r after any number
-// of size, segment and REX.W prefixes. Compilers and assemblers use these forms to
-// write nops of any length.
+// Returns whether the text begins with a nop: 90 or 0f 1f /r, after any number of
+// prefixes for size, segment and REX.W.
 bool is_nop(std::span<const std::byte> text)
 {
     auto byte = [&text](std::size_t i) { return std::to_integer<unsigned>(text[i]); };
@@ -42,9 +41,8 @@ bool is_nop(std::span<const std::byte> text)
            (byte(at) == 0x90 || (byte(at) == 0x0f && byte(at + 1) == 0x1f));
 }
 
-// The second nop of dtrace/sdt.h. Without its first byte or its first two bytes, it is
-// still a nop. So is_nop() accepts two addresses inside it, and is_inside_nop_10()
-// detects them by the bytes before the address.
+// The second nop of dtrace/sdt.h. Without its first one or two bytes, it is still a
+// nop. So is_inside_nop_10() also examines bytes before the address.
 constexpr std::array<unsigned char, 10> nop_10 = {0x66, 0x2e, 0x0f, 0x1f, 0x84,
                                                   0,    0,    0,    0,    0};
 
@@ -59,8 +57,8 @@ bool is_inside_nop_10(const ElfImage& image, std::uint64_t at)
     return false;
 }
 
-// Returns whether the note's address is the start of a nop. At any other address, a
-// patch might overwrite only a part of an instruction.
+// Returns whether the note's address is the start of a nop. Elsewhere, a patch could
+// overwrite a part of an instruction.
 bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
 {
     std::array<std::byte, 15> bytes{};
@@ -71,8 +69,8 @@ bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
            is_nop(bytes) && !is_inside_nop_10(image, at);
 }
 
-// Returns the function's name as -l shows it, or "" if no symbol covers the address.
-// Sets `offset` to the offset in the function.
+// Returns "" if no function contains the address. `offset` receives the offset in the
+// function.
 std::string function_at(ElfImage& image, std::uint64_t at, std::uint64_t& offset)
 {
     const FunctionTable& table = image.functions();
@@ -120,7 +118,7 @@ public:
         if (n_told_++ < most)
             out_.troubles.push_back(trouble);
     }
-    // Adds all problems. The parsers of the notes have already limited their number.
+    // The parsers of the notes have already limited the number of problems.
     void tell_all(const std::vector<std::string>& troubles)
     {
         out_.troubles.insert(out_.troubles.end(), troubles.begin(), troubles.end());

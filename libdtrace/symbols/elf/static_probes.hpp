@@ -6,7 +6,7 @@
 //
 // A site that is outside the file's text or not at a nop is omitted and reported. A
 // semaphore outside the file's data is ignored and reported, because incrementing it
-// would change other memory of the program.
+// would change other memory.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -35,16 +35,15 @@ struct StaticProbe {
 
 struct StaticProbes {
     std::vector<StaticProbe> probes; // sorted by provider, name, function
-    // Pairs of a provider's name and the text of a definition of that provider
-    // (usdt/definition_notes.hpp). A provider may have several definitions.
+    // A provider's name and the text of a definition (usdt/definition_notes.hpp). A
+    // provider may have several definitions.
     std::vector<std::pair<std::string, std::string>> definitions;
-    // The syntax, AT&T or Intel, of arguments whose text is valid in both.
+    // The syntax of arguments whose text is valid in both AT&T and Intel syntax.
     usdt::Syntax syntax = usdt::Syntax::att;
     std::vector<std::string> troubles;
 };
 
-// Reads the static probes of an image. The result is empty if there are none. Function
-// names are looked up only if there are probes.
+// Looks up function names only if there are probes.
 StaticProbes read_static_probes(ElfImage& image);
 
 } // namespace dt

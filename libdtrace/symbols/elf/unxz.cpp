@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decodes a stream with liblzma. The output buffer is doubled when it is full, up to
-// the caller's limit.
+// Decodes a stream with liblzma.
 #include "libdtrace/symbols/elf/unxz.hpp"
 
 #include <algorithm>

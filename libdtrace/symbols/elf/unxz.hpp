@@ -12,7 +12,7 @@
 namespace dt {
 
 // Returns the unpacked data. Errors: corrupt if the data are not in xz format; limit if
-// the unpacked data exceed max_bytes, or if the decoder needs more than 128 MiB.
+// they exceed max_bytes, or if the decoder needs more than 128 MiB.
 Result<std::vector<std::byte>> unxz(std::span<const std::byte> packed,
                                     std::size_t max_bytes);
 

@@ -115,8 +115,8 @@ std::string KernelSymbols::why_not(std::string_view module, std::string_view nam
 
 std::optional<KernelSymbols::At> KernelSymbols::at(std::uint64_t addr)
 {
-    // Addresses in the lower half belong to processes. Per-CPU symbols may have such
-    // values, because they are offsets, so the lookup excludes these values.
+    // Addresses in the lower half belong to processes. Per-CPU symbols there are
+    // offsets.
     if (static_cast<std::int64_t>(addr) >= 0 || !load() || hidden_)
         return std::nullopt;
     auto found = at_loaded(addr);
@@ -143,8 +143,7 @@ std::optional<KernelSymbols::At> KernelSymbols::at_loaded(std::uint64_t addr) co
     return std::nullopt;
 }
 
-// Returns the address at which a symbol ends. `entry` is the last entry at the symbol's
-// address.
+// `entry` is the last entry at the symbol's address.
 std::uint64_t KernelSymbols::end_of(std::size_t entry) const
 {
     const Entry& its = entries_[entry];
@@ -157,10 +156,8 @@ std::uint64_t KernelSymbols::end_of(std::size_t entry) const
     if (entry + 1 == entries_.size())
         return end;
     const Entry& next = entries_[entry + 1];
-    // A symbol extends to the next one only if both belong to the same module and the
-    // next one is within the module's range (in the kernel proper, within 1 GiB).
-    // Otherwise the symbol ends at the end of its module's range (in the kernel proper,
-    // at the end of its page), and the area up to the next symbol belongs to no symbol.
+    // A symbol extends to the next symbol of its module. If that symbol is outside the
+    // module's range (in the kernel proper, 1 GiB away), the symbol ends at `end`.
     constexpr std::uint64_t largest = std::uint64_t{1} << 30;
     const bool goes_on =
         next.module == its.module &&

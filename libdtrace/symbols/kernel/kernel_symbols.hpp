@@ -4,21 +4,15 @@
 //
 //   kallsyms ── once, at the first lookup ──> by address (sorted), by name (buckets)
 //
-// The text is read once and kept in memory. A symbol is an address and the offset of
-// its name in the text. A symbol extends to the next address of its module. The last
-// symbol of a module extends to the end of the module's range, or to the end of its
-// page if no range contains it. If several symbols have the same address, global ones
-// are preferred to local ones, then the one with the fewest leading underscores.
+// If several symbols have the same address, a global symbol is preferred, then the
+// symbol with the fewest leading underscores. The kernel proper is the module
+// "vmlinux". Programs may also write kernel, unix or genunix.
 //
-// The kernel proper is the module "vmlinux"; programs may also write kernel, unix or
-// genunix. Without permission to see addresses, kallsyms contains zeros. In that case
-// nothing is found, and why_hidden() says what to change. A kernel may list only its
-// functions (CONFIG_KALLSYMS_ALL is not set). In that case variables have no addresses
-// here.
+// Without permission to see addresses, nothing is found, and why_hidden() says what to
+// change. Without CONFIG_KALLSYMS_ALL, variables are not found.
 //
-// Modules can be loaded and unloaded. A lookup that finds nothing reads the files again
-// if /proc/modules has changed, at most once a second. That invalidates all names that
-// were returned before.
+// A lookup that finds nothing reads the files again if /proc/modules has changed, at
+// most once a second. That invalidates all names that were returned before.
 #pragma once
 
 #include "base/result.hpp"
@@ -58,10 +52,9 @@ public:
         std::uint64_t offset = 0;
     };
 
-    // Finds a symbol. The module is a name or a glob. If it is empty, all modules are
-    // searched, and symbols of the kernel proper are preferred. Errors: not_found (no
-    // symbol has that name), permission (addresses are hidden), or the reason why
-    // kallsyms cannot be read.
+    // Finds a symbol. `module` is a name or a glob. If it is empty, the kernel proper
+    // is searched first. Errors: not_found, permission (addresses are hidden), or the
+    // reason why kallsyms cannot be read.
     Result<Symbol> find(std::string_view module, std::string_view name);
     std::optional<At> at(std::uint64_t addr);
     // Returns whether D programs may use this name for a module. Does not read the
@@ -70,24 +63,20 @@ public:
     std::vector<std::string_view> modules(); // loaded modules, the kernel proper first
     // Visits all symbols in ascending order of address.
     template <class F> void each(F visit);
-    // Visits the symbols with this name in ascending order of address.
     template <class F> void each_named(std::string_view name, F visit);
     // Makes the next lookup read the files again.
     void refresh();
 
-    // Returns text such as "vmlinux`vfs_read+0x1", "ext4`0xffffffffc0000000" if only
-    // the module is known, or "0x7" if nothing is known.
+    // Returns "vmlinux`vfs_read+0x1", "ext4`0xffffffffc0000000" if only the module is
+    // known, or "0x7" if nothing is known.
     std::string format_address(std::uint64_t addr);
     std::string format_symbol(std::uint64_t addr); // without an offset
     std::string format_module(std::uint64_t addr);
 
-    // Returns the function that a symbol is a variant of. For "foo", "foo.isra.0" (a
-    // clone that the compiler makes) and "foo_noprof" (called by the allocator macros
-    // since Linux 6.10), returns "foo". For a part of a function ("foo.cold",
-    // "foo.part.0"), returns "".
+    // Returns "foo" for the function "foo", its clone "foo.isra.0" and its variant
+    // "foo_noprof" (since Linux 6.10). Returns "" for a part such as "foo.cold".
     static std::string_view function_of(std::string_view symbol);
-    // Returns the kernel's own spelling of a module name: "vmlinux" for "kernel",
-    // "unix" and "genunix", and '_' instead of '-'.
+    // Returns "vmlinux" for "kernel", "unix" and "genunix". Replaces '-' with '_'.
     static std::string canonical(std::string_view module);
 
 private:
@@ -134,8 +123,7 @@ private:
     std::vector<Entry> entries_; // sorted by address
     std::vector<Range> ranges_;  // sorted by address
     // The numbers of the entries, sorted by the buckets of their names, and where each
-    // bucket begins. A bucket has about three entries. A map would take several times
-    // as long to build.
+    // bucket begins. A map would take several times as long to build.
     std::vector<std::uint32_t> by_name_, buckets_;
 };
 

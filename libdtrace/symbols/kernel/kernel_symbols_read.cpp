@@ -33,8 +33,8 @@ Result<std::string> read_text(const std::string& path)
     if (!fd)
         return errno_error("open " + path);
     std::string text;
-    // The reads are large, because for each read() of /proc/kallsyms the kernel walks
-    // the list from its start to the position.
+    // The reads are large, because each read() makes the kernel walk the list from its
+    // start.
     std::size_t used = 0;
     text.resize(std::size_t{1} << 16);
     for (;;) {
@@ -55,8 +55,8 @@ Result<std::string> read_text(const std::string& path)
     return text;
 }
 
-// Removes the next word from a line and returns it. Unlike find_first_of(), this code
-// does not call a function for each character, because kallsyms has 200,000 lines.
+// Removes the next word from a line and returns it. This code must be fast, because
+// kallsyms has 200,000 lines.
 std::string_view take_word(std::string_view& line)
 {
     auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
@@ -129,8 +129,7 @@ void KernelSymbols::parse()
             return std::string_view("DdBbRr").find(entry.type) !=
                    std::string_view::npos;
         });
-    // Even without CONFIG_KALLSYMS_ALL, the list contains a few data symbols. If they
-    // make up less than 1 % of all symbols, the option is assumed not to be set.
+    // A few data symbols are listed even without CONFIG_KALLSYMS_ALL.
     has_functions_only_ = static_cast<std::size_t>(n_data) < entries_.size() / 100 + 1;
     auto lower = [](const Entry& a, const Entry& b) { return a.addr < b.addr; };
     if (!std::is_sorted(entries_.begin(), entries_.end(), lower))
@@ -205,8 +204,7 @@ static std::uint16_t bucket_of(std::string_view name)
     return static_cast<std::uint16_t>(std::hash<std::string_view>{}(name));
 }
 
-// Sorts the entries by bucket with a counting sort. Entries of one bucket stay in the
-// order of their addresses.
+// A counting sort keeps the entries of a bucket in the order of their addresses.
 void KernelSymbols::index_names()
 {
     std::vector<std::uint16_t> buckets;

@@ -34,7 +34,7 @@ Result<BtfTypes*> KernelTypes::opened(const std::string& name, Place place)
             base = *proper;
         }
         if (!has_file(name)) {
-            // This error is not cached, because the module may be loaded later.
+            // not cached, because the module may be loaded later
             return Error{Code::not_found,
                          is_proper
                              ? "the kernel has no type data: " + folder_ +
@@ -101,8 +101,8 @@ template <class F> Result<Ok> KernelTypes::each(std::string_view module, F visit
     return types(KernelSymbols::proper).error();
 }
 
-// Returns whether the symbol is a clone that GCC made of a function. The clone's
-// parameters may differ from the function's.
+// Returns whether the symbol is GCC's clone of a function. A clone may have other
+// parameters.
 static bool is_changed_clone(std::string_view name)
 {
     for (std::string_view mark : {".isra.", ".constprop.", ".part.", ".cold"})
@@ -133,9 +133,8 @@ Result<KernelTypes::Function> KernelTypes::function(std::string_view module,
                  "the kernel's type data does not describe " + std::string(name), 0};
 }
 
-// Copies the names of parameters from another function. The prototype of a tracepoint's
-// callback has only types. The function that calls the callbacks has the same
-// parameters with names.
+// Copies the names of parameters. The prototype of a tracepoint's callback has only
+// types.
 static void take_names(const std::optional<DebugFunction>& named, DebugFunction& into)
 {
     if (!named || named->parameters.size() != into.parameters.size())

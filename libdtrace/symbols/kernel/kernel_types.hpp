@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The types of the kernel and its modules. They come from BTF, which is opened when it
-// is needed.
+// The types of the kernel and its modules, from BTF.
 //
 //   "vmlinux"  ── /sys/kernel/btf/vmlinux ──> BtfTypes
 //   "ext4"     ── /sys/kernel/btf/ext4    ──> BtfTypes, whose base is that of vmlinux
 //
-// A function's entry in BTF contains the function's name and prototype. A tracepoint
-// NAME has a typedef btf_trace_NAME, which is a pointer to the tracepoint's callback.
-// The callback's first parameter is its private data and not an argument of the
-// tracepoint. The names of the arguments come from the function __traceiter_NAME.
+// A tracepoint NAME has a typedef btf_trace_NAME, a pointer to the tracepoint's
+// callback. The callback's first parameter is not an argument of the tracepoint. The
+// names of the arguments come from the function __traceiter_NAME.
 #pragma once
 
 #include "libdtrace/symbols/debug/btf_types.hpp"
@@ -29,21 +27,20 @@ public:
     {
     }
 
-    // Returns whether this name denotes the kernel or one of its modules in D programs.
+    // Returns whether D programs may use this name for the kernel or a module.
     bool is_module(std::string_view name);
-    // Returns the types of a module. Returns the error not_found if there is no such
-    // module, or if the kernel or this module has no BTF.
+    // Returns a module's types. The error is not_found if there is no such module, or
+    // if the kernel or the module has no BTF.
     Result<BtfTypes*> types(std::string_view module);
-    // Returns the types of the kernel proper for the data that a process passes to
-    // system calls. In these types, a pointer is an address in the process instead of
-    // the kernel. Returns the error not_found in the same cases as types().
+    // Returns the kernel's types for data that a process passes to system calls. Their
+    // pointers are addresses in the process. Errors: as types().
     Result<BtfTypes*> types_of_programs();
 
     struct Module {
         std::string name;
         BtfTypes* types = nullptr; // null if the module has no BTF
     };
-    // Returns the module that `scope` names. "" means the kernel proper. "*" means all
+    // Returns the modules of a scope. "" means the kernel proper. "*" means all
     // modules, the kernel proper first.
     Result<std::vector<Module>> modules(std::string_view scope);
 
@@ -51,22 +48,20 @@ public:
         BtfTypes* types = nullptr;
         DebugFunction function;
     };
-    // Finds a function. An empty module means any module. Returns the error unsupported
-    // if the compiler has changed how the function receives its arguments.
+    // Finds a function. An empty module means any module. The error is unsupported if
+    // the compiler has changed how the function receives its arguments.
     Result<Function> function(std::string_view module, std::string_view name);
-    // Finds a tracepoint. The parameters of the returned function are the tracepoint's
-    // arguments.
+    // Finds a tracepoint. The result's parameters are the tracepoint's arguments.
     Result<Function> tracepoint(std::string_view module, std::string_view name);
 
 private:
     using Place = DebugTypes::Place;
 
     bool has_file(const std::string& module) const;
-    // Returns the types of a module, which are opened at the first call. `name` is a
-    // result of KernelSymbols::canonical().
+    // `name` is a result of KernelSymbols::canonical().
     Result<BtfTypes*> opened(const std::string& name, Place place);
-    // Calls `visit` for the module's types, or for the types of each module if the name
-    // is empty, until `visit` returns true. Returns an error if there are no types.
+    // Calls `visit` for the module's types until `visit` returns true. An empty name
+    // means all modules. Returns an error if there are no types.
     template <class F> Result<Ok> each(std::string_view module, F visit);
 
     KernelSymbols& symbols_;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The types of kernel variables that D programs often use and that BTF does not
-// describe.
+// The types of kernel variables that BTF does not describe. If the kernel's BTF
+// describes a variable, BTF takes precedence over this table.
 //
-// Newer kernels may describe all of their variables. Then BTF takes precedence over
-// this table. Other kernels describe only the per-CPU variables. A row must be correct
-// for all kernels of recent years. Variables whose type differs between kernels have no
-// row.
+// A row must be correct for all kernels of recent years. Variables whose type differs
+// between kernels have no row.
 #pragma once
 
 #include <array>
@@ -14,8 +12,7 @@
 namespace dt {
 
 struct KernelVariableRow {
-    // The type in C. An array "[ ]" extends to the next symbol, because the kernel's
-    // list of symbols has no sizes. An array of char is at most as long as a D string.
+    // The type in C. An array "[ ]" extends to the next symbol.
     std::string_view name, type;
 };
 

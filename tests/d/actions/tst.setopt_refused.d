@@ -1,6 +1,6 @@
 /*
- * If setopt() names an unknown option or an invalid value, the error handler
- * reports it, and tracing continues.
+ * setopt() with an unknown option or an invalid value is reported, and tracing
+ * continues.
  * @flags: -q
  * @stderr
  */

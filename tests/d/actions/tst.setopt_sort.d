@@ -1,5 +1,5 @@
 /*
- * setopt takes a value; printa uses the sort options that are set when it runs.
+ * printa uses the sort options that setopt has set.
  * @flags: -q
  */
 BEGIN

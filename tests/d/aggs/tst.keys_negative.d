@@ -1,6 +1,6 @@
 /*
- * If values are equal, keys are sorted as unsigned numbers; keys of one and two bytes are
- * also printed as unsigned numbers.
+ * Rows with equal values are sorted by their keys as unsigned numbers. Keys of 1 and 2
+ * bytes are also printed as unsigned numbers.
  * @flags: -q
  */
 BEGIN

@@ -1,6 +1,6 @@
 /*
- * Keys are compared as the bytes that were recorded, padded with zeros. So 1 is the same
- * key as a char, an int and an int64_t, but -1 is a different key for each width.
+ * Keys are compared as their recorded bytes, padded with zeros. So 1 is one key in all
+ * integer types, but -1 is a different key for each width.
  * @flags: -q
  */
 char c;

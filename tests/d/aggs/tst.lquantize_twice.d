@@ -1,6 +1,6 @@
 /*
- * Two uses of lquantize on one aggregation may have different limits if they have the same levels.
- * The range from the base to the limit need not be a multiple of the step.
+ * Two uses of lquantize on one aggregation may have different limits if they have the
+ * same levels.
  * @flags: -q
  */
 BEGIN

@@ -1,6 +1,6 @@
 /*
- * Using an array member of an unset dynamic variable as a pointer creates the variable.
- * Values that are stored through the pointer can be read from the array.
+ * Using an array member of an unset dynamic
+ * variable as a pointer creates the variable.
  * @flags: -q
  */
 struct s { int n; int m[3]; };

@@ -1,5 +1,5 @@
 /*
- * Freed elements make room, so a program can use far more elements than fit at once.
+ * A program can use far more elements than fit at once if it frees them.
  * @flags: -q -x dynvarsize=64k -x cleanrate=5000hz
  * @stderr
  */

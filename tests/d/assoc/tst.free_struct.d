@@ -1,5 +1,5 @@
 /*
- * Storing 0 into an element that is a structure frees the element: its members read as 0 again.
+ * Storing 0 into an element that is a structure frees the element.
  * @flags: -q
  */
 struct pair {

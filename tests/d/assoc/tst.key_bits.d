@@ -1,5 +1,5 @@
 /*
- * Keys are equal if they are equal in the type of the first use, but 64-bit keys are not truncated.
+ * Keys are compared in the type of the first use, but 64-bit keys are not truncated.
  * @flags: -q
  */
 BEGIN

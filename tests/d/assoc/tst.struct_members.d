@@ -1,6 +1,6 @@
 /*
- * Members of structs in an array can be read and written. An element that does not exist
- * reads as zeros, and a store to one of its members creates it, filled with zeros.
+ * Members of structs in an array can be read and written. A store to a member creates a
+ * missing element, filled with zeros.
  * @flags: -q
  */
 struct pair { int a; int b; };

@@ -1,7 +1,7 @@
 /*
- * The first store to any part of an object in a dynamic variable creates the object. The
- * part may be a nested member, a bit-field, or an element at a constant or a computed
- * position. A key with a side effect is evaluated once.
+ * The first store to any part of an object in
+ * a dynamic variable creates the object. A
+ * key with a side effect is evaluated once.
  * @flags: -q
  */
 struct whole {

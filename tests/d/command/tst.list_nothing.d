@@ -1,5 +1,5 @@
 /*
- * If a description matches nothing, -l prints a message, and still lists the probes of the script.
+ * If a description matches nothing, -l prints a message and still lists the other probes.
  * @flags: -l -n nosuch:::probe
  * @stderr
  */

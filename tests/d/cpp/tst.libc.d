@@ -1,6 +1,6 @@
 /*
- * Headers of libc and Linux can be included as they are, and their definitions
- * replace the predefined ones of D.
+ * Headers of libc and Linux can be included. Their definitions replace the predefined
+ * ones of D.
  * @flags: -qC
  */
 #include <arpa/inet.h>

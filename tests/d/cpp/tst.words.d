@@ -1,5 +1,5 @@
 /*
- * Keywords of C11 and of GCC that D does not have are accepted in headers wherever C allows them.
+ * Headers may contain keywords of C11 and GCC that D does not have.
  * @flags: -qC
  */
 #include "c/words.h"

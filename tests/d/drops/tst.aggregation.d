@@ -1,5 +1,5 @@
 /*
- * An aggregation key for which a firing finds no space is counted as a drop.
+ * An aggregation key is counted as a drop if there is no space for it.
  * @flags: -q -x aggsize=4k
  * @stderr
  * @replace: \d+ aggregation drops? on CPU \d+ -> N aggregation drops on CPU C

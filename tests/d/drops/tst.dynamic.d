@@ -1,5 +1,5 @@
 /*
- * A dynamic variable for which there is no space is counted as a drop.
+ * A dynamic variable is counted as a drop if there is no space for it.
  * @flags: -q -x dynvarsize=4k
  * @stderr
  * @replace: dtrace: \d+ dynamic -> dtrace: N dynamic

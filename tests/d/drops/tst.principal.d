@@ -1,5 +1,5 @@
 /*
- * A record for which there is no space is counted as a drop.
+ * A record is counted as a drop if there is no space for it.
  * @flags: -q -x bufsize=512 -x switchrate=10s
  * @stderr
  * @replace: drops on CPU \d+ -> drops on CPU C

@@ -1,6 +1,6 @@
 /*
- * fi_fs is the type of the file's file system. fi_mount is its mount point, or <none> if
- * it is not mounted.
+ * fi_fs is the type of the file's file system.
+ * fi_mount is its mount point, or <none>.
  * @command: files
  * @flags: -q
  */

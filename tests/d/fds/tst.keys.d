@@ -1,6 +1,6 @@
 /*
- * Members of fds[] can be used in predicates, as keys of aggregations and arrays, and as
- * values of thread-local variables. The index of fds[] may be any integer.
+ * Members of fds[] can be used in predicates, keys and thread-local variables. The index
+ * of fds[] may be any integer.
  * @command: files
  * @replace: \[\d+\] -> [N]
  * @flags: -q

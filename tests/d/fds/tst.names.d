@@ -1,6 +1,6 @@
 /*
- * fi_pathname, fi_name and fi_dirname name the file as Linux does: by its path, marked if
- * it was deleted, or by its kind if it has no path. A closed descriptor has <none>.
+ * fi_pathname, fi_name and fi_dirname name the file as Linux does. A closed descriptor
+ * has the name <none>.
  * @command: files
  * @replace: /tmp/files\.\w+ -> DIR
  * @replace: \[\d+\] -> [N]

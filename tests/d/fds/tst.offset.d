@@ -1,6 +1,6 @@
 /*
- * After writes, seeks and reads, fi_offset is the position of the next read or write. It
- * is 0 for a file without a position.
+ * fi_offset is the position of the next read
+ * or write, or 0 if the file has no position.
  * @command: files
  * @flags: -q
  */

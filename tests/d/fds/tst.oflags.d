@@ -1,6 +1,6 @@
 /*
- * fi_oflags has the flags of open(2) that are in effect. It omits O_CREAT, O_EXCL and
- * O_TRUNC, which affect only the opening, and O_LARGEFILE, which every file has.
+ * fi_oflags has the flags of open(2) that are in effect. It omits O_LARGEFILE, and flags
+ * that affect only the opening.
  * @command: files
  * @flags: -q
  */

@@ -1,5 +1,5 @@
 /*
- * trace() prints a double in a column as wide as that of an integer of the same size.
+ * trace() prints doubles and integers of the same size in columns of the same width.
  * @replace: ^ +\d+ -> CPU
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * In JSON, bytes are hexadecimal, and text that is not valid UTF-8 does not make a line invalid.
+ * In JSON, bytes are hexadecimal. A line is valid even if a text is not valid UTF-8.
  * @flags: -x format=json
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
  */

@@ -1,5 +1,5 @@
 /*
- * In JSON, counts of a distribution are divided by the divisor of normalize. The smallest 64-bit
+ * In JSON, normalize also divides the counts of a distribution. The smallest 64-bit
  * count divided by -1 wraps.
  * @flags: -x format=json
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C

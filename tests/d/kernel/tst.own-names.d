@@ -1,6 +1,6 @@
 /*
- * Variables may have the names of kernel typedefs such as code and config, and a
- * program's struct takes precedence over the kernel's.
+ * Variables may have the names of kernel typedefs. A program's struct takes precedence
+ * over the kernel's.
  */
 #pragma D option quiet
 

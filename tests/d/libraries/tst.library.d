@@ -1,6 +1,6 @@
 /*
- * A D library in a folder named by -L provides inlines, types, translators and options to all
- * programs. The folder may also contain other files.
+ * A D library in a folder named by -L provides
+ * inlines, types, translators and options.
  * @flags: -L good
  */
 struct shape box;

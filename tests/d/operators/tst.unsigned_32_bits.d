@@ -1,6 +1,6 @@
 /*
- * Unsigned 32-bit arithmetic is that of C: its results have 32 bits, and an int is converted
- * if the other operand is an unsigned int. Each line prints what C prints.
+ * Unsigned 32-bit arithmetic has the same results as in C. Each line prints what C
+ * prints.
  * @flags: -q
  */
 uint32_t u, zero;

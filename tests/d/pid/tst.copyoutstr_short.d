@@ -1,6 +1,6 @@
 /*
- * copyoutstr writes at most the given number of bytes. If the string is longer, it writes
- * no terminating zero: "9" replaces the first digit of 10.
+ * copyoutstr writes at most the given number of bytes. A string that is longer is
+ * written without a terminating zero.
  * @flags: -q -w
  * @command: spin 10 1
  * @replace: ^calls (\d+).* -> \1 calls

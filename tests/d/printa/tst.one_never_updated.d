@@ -1,6 +1,6 @@
 /*
- * printa() of several aggregations prints the rows of those that were updated, with 0 for
- * those that were never updated. If no aggregation was updated, nothing is printed.
+ * printa() of several aggregations prints 0 for those that were never updated. If no
+ * aggregation was updated, it prints nothing.
  * @flags: -q
  */
 BEGIN

@@ -1,7 +1,7 @@
 /*
- * A clause prints no row if none of its statements store data. Assignments, aggregations
- * and subroutines store none. exit() stores its status, and an empty clause records its
- * probe, so both print a row.
+ * A clause prints a row only if it stores data.
+ * exit() and an empty clause store data. Assignments,
+ * aggregations and subroutines store none.
  * @replace: ^ +\d+( +1 +:BEGIN) -> CPU\1
  */
 BEGIN

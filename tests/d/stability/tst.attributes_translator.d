@@ -1,5 +1,5 @@
 /*
- * Attributes of translators apply to all translators below, and replace the attributes of the names that these use.
+ * Attributes of translators apply to later translators, and replace those of the names in them.
  * @flags: -e -v
  * @stderr
  */

@@ -1,6 +1,6 @@
 /*
- * cleanpath removes double slashes, dots between slashes, and two dots together with the
- * part before them. A slash at the end stays.
+ * cleanpath removes double slashes, dots between slashes, and two dots with the part
+ * before them. A slash at the end stays.
  * @flags: -q
  */
 BEGIN

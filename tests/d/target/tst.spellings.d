@@ -1,5 +1,5 @@
 /*
- * The scope of a type may be empty, a module, a process or both. struct etc. may precede or follow it.
+ * The scope of a type may be empty, a module, a process or both, before or after struct.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

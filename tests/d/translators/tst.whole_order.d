@@ -1,6 +1,6 @@
 /*
- * The members of an entire translation are evaluated in order. In a union, the last member
- * remains. The input has the type that the translator declares.
+ * The members of an entire translation are evaluated in order. In a union, the last
+ * member remains.
  * @flags: -q
  */
 struct o { int a; int b; int c; };

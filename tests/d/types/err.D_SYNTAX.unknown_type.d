@@ -1,3 +1,3 @@
-/* After self, an unknown type name is a syntax error. It is not taken as the name of an int variable. */
+/* After self, an unknown type name is a syntax error, not the name of an int variable. */
 self nosuch_t *p;
 BEGIN { exit(0); }

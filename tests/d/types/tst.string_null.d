@@ -1,5 +1,5 @@
 /*
- * A string that was never set is empty. One that was set to NULL is NULL, and less than all other strings.
+ * A string that was never set is empty. A string that is NULL is less than all other strings.
  * @flags: -q
  */
 string s;

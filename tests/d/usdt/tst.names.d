@@ -1,5 +1,5 @@
 /*
- * probeprov is the provider followed by the process id. __ in a probe's name becomes -, and
+ * probeprov is the provider followed by the process id. In a probe's name, __ becomes -.
  * probefunc is the function that contains the probe.
  * @command: kinds 1
  * @replace: ^[a-z].*\n ->

@@ -6,8 +6,7 @@
 //                -dict=tests/fuzz/compile/compile.dict CORPUS
 //
 // A corpus is any directory of D programs, such as tests/d. Two bits of the first byte
-// set the options string_program (a program from the command line instead of a script)
-// and defaultargs, so that all combinations are tested.
+// set the options string_program and defaultargs.
 #include "libdtrace/compile/compiler.hpp"
 
 #include <cstdlib>
@@ -43,8 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (wrong->text.empty())
             std::abort(); // a refusal must give its reason
         dt::quote_source(text, wrong->at);
-        // The compiler must keep no state from a program that failed, so a second try
-        // must fail with the same text.
+        // The compiler must keep no state from a program that failed.
         auto again = compiler.compile(text, options);
         const auto* same = std::get_if<dt::Diagnostic>(&again);
         if (same == nullptr || same->text != wrong->text)

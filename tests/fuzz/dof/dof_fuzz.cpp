@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Loads arbitrary bytes as DOF. Loading must refuse or accept them without accessing
-// memory outside the arena. If they are accepted, probes are fired, which runs the
-// clauses.
+// Loads arbitrary bytes as DOF. Loading must not access memory outside the arena. If
+// the bytes are accepted, probes are fired, which runs the clauses.
 //
-// libFuzzer calls LLVMFuzzerTestOneInput(). In the ordinary tests, fuzz_test.cpp calls
-// it.
+// libFuzzer or fuzz_test.cpp calls LLVMFuzzerTestOneInput().
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -61,9 +59,8 @@ public:
     }
 
 private:
-    // Removes the variables of the previous input, but does not clear their storage.
-    // So the next program finds arbitrary bytes there, like those that a hostile target
-    // may write.
+    // Removes the variables of the previous input. Their storage keeps its bytes,
+    // because a hostile target may write any bytes there.
     void restore()
     {
         dt_arena& a = session_.arena();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs the fuzz target without libFuzzer on every seed and on mutations of the seeds.
-// DOF_FUZZ_RUNS in the environment sets the number of mutations (default: 100000). The
-// random generator always starts from the same value, so that the ordinary tests run
-// the same inputs every time.
+// The environment variable DOF_FUZZ_RUNS sets the number of mutations (default:
+// 100000). The random generator has a fixed seed, so each run has the same inputs.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,14 +17,12 @@ namespace {
 
 void run(const std::vector<char>& image)
 {
-    // Allocate exactly the size of the image, so that sanitizers detect a read past its
-    // end.
+    // Allocate exactly the image's size, so that sanitizers detect a read past its end.
     std::vector<std::uint8_t> copy(image.begin(), image.end());
     LLVMFuzzerTestOneInput(copy.data(), copy.size());
 }
 
-// Changes single bytes and words and swaps words, so that most of the image stays
-// valid.
+// Changes a few bytes or words, so that most of the image stays valid.
 void mutate(std::vector<char>& image, std::mt19937_64& random)
 {
     static const std::uint64_t words[] = {

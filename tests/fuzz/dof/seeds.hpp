@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The seed programs for fuzzing, as DOF. There is one with actions of every kind, one
-// with speculations, and a one-clause program for each case in tests/dif, including the
-// cases that the verifier refuses.
+// The seed programs for fuzzing, as DOF: one with actions of every kind, one with
+// speculations, and one for each case in tests/dif, even refused ones.
 #pragma once
 
 #include <vector>

@@ -2,8 +2,6 @@
 // Opens arbitrary bytes as an ELF file and calls all functions of ElfImage.
 //
 //   elf_fuzz -max_total_time=60 -rss_limit_mb=512 -timeout=2 CORPUS
-//
-// A corpus is any directory with a few small shared objects.
 #include "libdtrace/symbols/elf/elf_image.hpp"
 #include "libdtrace/symbols/elf/static_probes.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Fuzzes the functions that read text: the parser of /proc/PID/maps, the matching of
-// globs, demangling and suggestions. The first line of the input is the pattern to
-// match. The rest of the input is the text.
+// globs, demangling and suggestions. The first line of the input is the pattern, and
+// the rest is the text.
 #include "libdtrace/symbols/demangle.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 #include "process/maps.hpp"

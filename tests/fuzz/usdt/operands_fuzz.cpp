@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parses arbitrary text as a static probe's arguments. Each operand must have known
+// Parses arbitrary text as a static probe's arguments. Each operand must have valid
 // registers and sizes, or a reason why it cannot be read.
 #include "usdt/operands.hpp"
 

@@ -17,8 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         dt::usdt::probe_name(note.name);
         dt::usdt::parse_operands(note.arguments);
     }
-    // The strings are parts of the input. At most ten invalid notes are reported. One
-    // more message reports the notes that exceed max_probe_notes.
+    // The strings are parts of the input. At most ten invalid notes are reported, and
+    // one message reports surplus notes.
     if (n_bytes > size || all.troubles.size() > 11)
         std::abort();
     return 0;

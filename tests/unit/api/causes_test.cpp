@@ -134,7 +134,6 @@ TEST(Pgmax, IsHowManyProcessesThatAreNotTargetsHaveTheirSymbolsKept)
         dtrace_uaddr2str(session.get(), child.pid(), addr, text, sizeof text);
         return std::string(text);
     };
-    // Returns how many times symbols were freed while `run` ran.
     auto n_removed = [&](auto run) {
         _dtrace_debug = 1;
         testing::internal::CaptureStderr();
@@ -157,8 +156,7 @@ TEST(Pgmax, IsHowManyProcessesThatAreNotTargetsHaveTheirSymbolsKept)
                   expect_name_in(children[0]);
               }),
               0);
-    // The symbols of two processes are kept, so the next call frees the symbols of
-    // children[1], which were used least recently.
+    // The next call frees the symbols of children[1], the least recently used ones.
     EXPECT_EQ(n_removed([&] { expect_name_in(children[2]); }), 1);
     EXPECT_EQ(n_removed([&] { expect_name_in(children[0]); }), 0);
     EXPECT_EQ(n_removed([&] { dtrace_setopt(session.get(), "pgmax", "1"); }), 1);

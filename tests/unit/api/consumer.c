@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A consumer as an external program would write it: C11, with only <dtrace.h> and the
- * library. It runs an entire session and compares everything that the library reports
- * with the expected values. It exits with status 1 if there is a difference.
+ * Runs an entire session with only C11, <dtrace.h> and the library. The exit status is
+ * 1 if the library reports unexpected values.
  */
 #include <dtrace.h>
 
@@ -89,10 +88,7 @@ static int on_aggregation(const dtrace_aggdata_t *data, void *arg)
 	return DTRACE_AGGWALK_NEXT;
 }
 
-/*
- * Each row has a key and three columns: the sum, the sum again, and the maximum. The
- * key "b" has no maximum.
- */
+/* The columns are the sum, the sum again, and the maximum. Key "b" has no maximum. */
 static int on_row(const dtrace_aggdata_t **row, int n, void *arg)
 {
 	int64_t most = 0;
@@ -110,7 +106,6 @@ static int on_row(const dtrace_aggdata_t **row, int n, void *arg)
 	return is_a ? DTRACE_AGGWALK_REMOVE : DTRACE_AGGWALK_NEXT;
 }
 
-/* Normalizes by the number that `arg` points to. */
 static int normalize(const dtrace_aggdata_t *data, void *arg)
 {
 	((dtrace_aggdata_t *)data)->dtada_normal = *(int *)arg;

@@ -46,8 +46,8 @@ inline void take_text(const SessionHandle& session, std::string& text)
         &text);
 }
 
-// Calls dtrace_sleep() and dtrace_work() until `done` returns true, the status is no
-// longer OKAY, or 1000 rounds have passed. Returns the last status.
+// Works until `done` returns true, the status is no longer OKAY, or 1000 rounds have
+// passed. Returns the last status.
 template <class Done>
 dtrace_workstatus_t work_until(const SessionHandle& session, Done done)
 {
@@ -59,7 +59,6 @@ dtrace_workstatus_t work_until(const SessionHandle& session, Done done)
     return status;
 }
 
-// Runs the session until its D program calls exit(). Returns all output.
 inline std::string run(const SessionHandle& session)
 {
     std::string text;

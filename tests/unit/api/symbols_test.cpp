@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the functions of the C API that find the objects, symbols and types of a held
-// process. The process runs the victim `records`, which has debug data.
+// Tests how the C API finds objects, symbols and types of a held process.
 #include "session.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests sessions and their targets in these cases: a step fails, another tracer holds
-// the target, or the agent dies.
+// Tests sessions with targets: a step fails, another tracer holds the target, or the
+// agent dies.
 #include "session.hpp"
 
 #include <cctype>
@@ -35,7 +35,6 @@ ps_prochandle* create(const SessionHandle& session, std::vector<std::string> wor
 
 const std::string spin = VICTIMS "/spin";
 
-// Waits until a condition holds. Returns false after 30 s.
 template <class Condition> bool wait_until(Condition holds)
 {
     for (int i = 0; i < 30'000; i++) {
@@ -76,8 +75,7 @@ class FewDescriptors {
 public:
     explicit FewDescriptors(std::size_t more)
     {
-        // Wait until the thread that computes extents (ExtentMaps) has exited, because it
-        // opens and closes files.
+        // The thread that computes extents opens and closes files.
         EXPECT_TRUE(wait_until([] {
             return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
                                  {}) == 1;
@@ -130,8 +128,7 @@ pid_t agent_of_this_process()
 TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
 {
 #ifdef __SANITIZE_ADDRESS__
-    // UBSan probes memory through its own pipe. If it cannot create the pipe, it
-    // considers the memory invalid.
+    // UBSan probes memory through its own pipe, which the test does not allow.
     GTEST_SKIP() << "lacks: descriptors for UBSan while the test leaves none";
 #endif
     SessionHandle session = open_session();
@@ -185,7 +182,6 @@ TEST(Targets, ASecondTracerIsRefusedWithTheNameOfTheFirst)
     EXPECT_NE(error_of(second).find("traced by process " + std::to_string(agent)),
               std::string::npos)
         << error_of(second);
-    // A probe description that names the process gives the same error.
     std::string text = "pid" + std::to_string(pid) + ":a.out:work:entry {}";
     EXPECT_EQ(dtrace_program_strcompile(second.get(), text.c_str(),
                                         DTRACE_PROBESPEC_NAME, 0, 0, nullptr),
@@ -235,7 +231,7 @@ TEST(Targets, WaitingForAnIdleTargetTakesLessThanAHundredthOfACpu)
         ::_exit(127);
     }
     ::close(input[0]);
-    // The process does not read from descriptor 0 until it has become cat(1).
+    // The process does not read descriptor 0 until it has become cat(1).
     const std::string reading = std::to_string(SYS_read) + " 0x0 ";
     ASSERT_TRUE(wait_until([&] {
         std::ifstream call("/proc/" + std::to_string(pid) + "/syscall");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An environment whose functions a test can replace one by one. A function that the
-// test does not replace behaves as it does without a session.
+// An environment whose functions a test can replace one by one. The other functions
+// behave as without a session.
 #pragma once
 
 #include "libdtrace/compile/environment.hpp"

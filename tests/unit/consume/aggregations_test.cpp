@@ -87,8 +87,7 @@ TEST(Aggregations, SumShardsAndPrintKeysAndValuesInColumnsAscending)
     s.aggregate(epid, field("awk", 64) + bytes_of<std::int32_t>(-3), words(4), 0);
     s.aggregate(epid, field("awk", 64) + bytes_of<std::int32_t>(-3), words(5), 1);
     s.run();
-    // A string key takes 52 columns, the first two of which are blank. An int key takes
-    // 9 columns, and a value takes 17.
+    // A string key takes 52 columns, an int key 9, and a value 17.
     EXPECT_EQ(s.dump(), "  " + field_of("bash") + "        1                2\n" +
                             "  " + field_of("zsh") + "        1                2\n" +
                             "  " + field_of("awk") + "       -3                9\n");
@@ -131,8 +130,7 @@ TEST(Aggregations, AveragesTruncateTowardZeroAndDeviationsAreExact)
 
     Counts dev(DTRACEAGG_stddev);
     epid = dev.feed(1, {});
-    // The mean of the values 10^10 and -10^10 is 0. The sum of their squares, 2 *
-    // 10^20, needs more than 64 bits.
+    // The sum of the squares of 10^10 and -10^10 needs more than 64 bits.
     unsigned __int128 squares = (unsigned __int128){10000000000} * 10000000000 * 2;
     dev.aggregate(epid, "",
                   words(2, 0, static_cast<std::uint64_t>(squares),
@@ -321,10 +319,8 @@ TEST(Distributions, AddTheShortValuesOfAKeyToItsBuckets)
               "\n");
 }
 
-// A short value (struct dt_aggpoint) contains the index of a word and the number to add
-// to that word. The word must be a bucket. In a value of lquantize(), word 0 is not a
-// bucket, because it contains the parameters. The values of count() and stddev() have
-// no buckets.
+// A short value (struct dt_aggpoint) is the index of a word and a number to add. The
+// word must be a bucket. Word 0 of lquantize() contains the parameters.
 TEST(Distributions, RefuseShortValuesForOtherWordsThanBuckets)
 {
     const std::uint64_t arg = DTRACE_LQUANTIZE_ARG(10, 3, 0);

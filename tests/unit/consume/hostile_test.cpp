@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests a target that writes arbitrary bytes into the arena's data part. The consumer
-// finishes each round, reads only inside its buffers, and reports the invalid data.
+// Tests a target that writes arbitrary bytes into the arena. The consumer must finish,
+// read only inside its buffers, and report the invalid data.
 #include "session.hpp"
 
 #include "libdtrace/consume/typed.hpp"
@@ -101,8 +101,8 @@ TEST(Hostile, RightHeadersWithRandomValuesPrintSomethingAndEnd)
             auto flags = static_cast<std::uint16_t>(random() % 8 == 0);
             std::string body =
                 noise(random, (flags ? 40 : ecb->record_bytes) - sizeof(dt_rechdr));
-            // Set the width and precision for printf() to 0. Random values can be in
-            // the millions and would take too long. values_test.cpp tests such values.
+            // Random widths and precisions can be in the millions and would take too
+            // long. values_test.cpp tests such values.
             if (epid == 1 && !flags)
                 std::memset(body.data() + 256, 0, 8);
             s.record(epid, body, random(), static_cast<std::uint32_t>(random() % 4),
@@ -202,7 +202,6 @@ TEST(Hostile, ForgedNumbersOfAggregationsTakeNoMemory)
     EXPECT_LT(mallinfo2().uordblks, before + (1u << 20));
 }
 
-// Returns the CPU time of this thread.
 static std::uint64_t cpu_ns()
 {
     timespec used{};
@@ -211,8 +210,7 @@ static std::uint64_t cpu_ns()
            static_cast<std::uint64_t>(used.tv_nsec);
 }
 
-// Returns the CPU time that the consumer needs for n_records records of a return probe.
-// The CPU numbers of the records are forged and all different.
+// Returns the CPU time for n_records records with different, forged CPU numbers.
 static std::uint64_t time_of_returns(std::uint32_t n_records)
 {
     constexpr std::uint32_t n_shards = 16;
@@ -233,8 +231,7 @@ static std::uint64_t time_of_returns(std::uint32_t n_records)
 
 TEST(Hostile, ReturnsOnForgedCpusTakeLinearTime)
 {
-    // If each record searched all CPUs, eight times as many records would take 64 times
-    // as long.
+    // A search of all CPUs for each record would take 64 times as long.
     const std::uint64_t few = time_of_returns(8192);
     EXPECT_LT(time_of_returns(65536), 32 * few);
 }
@@ -274,8 +271,8 @@ TEST(Hostile, RecordsThatTakeLongAreLeftToTheNextRound)
 
 namespace {
 
-// Two aggregations with one entry each: @victim (id 1) and @own (id 2). names_own()
-// returns an action on @own. A record of this action that names @victim is invalid.
+// @victim has id 1, and @own has id 2. A record of an action on @own must not name
+// @victim.
 struct TwoAggregations : Session {
     static constexpr std::uint64_t victim = 1, own = 2;
     TwoAggregations()
@@ -355,8 +352,7 @@ TEST(Hostile, ACommandKeepsTheConstantsOfItsClause)
     }
 }
 
-// The members of a union share their bytes, so a few bytes are printed once for each
-// member. The consumer must limit this output.
+// The members of a union share their bytes, so a few bytes are printed many times.
 TEST(Hostile, PrintOfAUnionWithManyArraysIsCut)
 {
     for (const OutputForm form : {OutputForm::text, OutputForm::json}) {
@@ -392,8 +388,7 @@ TEST(Hostile, JsonOfManyMembersTakesLinearTime)
         EXPECT_FALSE(s.drain().empty());
         return cpu_ns() - began;
     };
-    // If each member were compared with all other members, sixteen times as many
-    // members would take 256 times as long.
+    // A comparison of all members with each other would take 256 times as long.
     EXPECT_LT(time_of(64'000), 64 * time_of(4'000));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that the consumer prints records in chronological order, although it reads
-// the shards one after the other, and although shards may stay locked.
+// Tests that the consumer prints records in chronological order, even if shards stay
+// locked.
 #include "session.hpp"
 
 #include <gtest/gtest.h>

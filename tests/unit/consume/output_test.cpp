@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests output to files, freopen(), system(), and the sinks and handlers that receive
-// the output and can skip records or end the consumption.
+// Tests output to files, freopen(), system(), sinks and handlers.
 #include "session.hpp"
 
 #include <cstdio>
@@ -30,7 +29,6 @@ struct Files : testing::Test {
     }
 };
 
-// Adds a statement whose format takes no values.
 std::uint32_t statement(Session& s, std::uint32_t kind, const std::string& format,
                         std::uint64_t arg = 0)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs D programs from their source text to their output in one process. This tests
-// that the compiler, the engine and the consumer agree on where values are and what
-// they mean.
+// Runs D programs from source text to output in one process.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/consume/constants.hpp"

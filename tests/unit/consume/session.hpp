@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A session that a test builds step by step: an arena, clauses without DIF, and records
-// that the test writes to shards as the engine would. Tests compare the consumer's
-// exact output.
+// A session that a test builds step by step. The test writes records to shards as the
+// engine would.
 #pragma once
 
 #include "dif/engine.h"
@@ -20,7 +19,6 @@
 
 namespace dt {
 
-// Returns the bytes of one value.
 template <class T> std::string bytes_of(T value)
 {
     return {reinterpret_cast<const char*>(&value), sizeof value};
@@ -32,7 +30,6 @@ template <class... T> std::string words(T... values)
     return (bytes_of(static_cast<std::uint64_t>(values)) + ...);
 }
 
-// One entry of an action list.
 struct Entry {
     std::uint32_t kind = DTRACEACT_DIFEXPR;
     std::uint32_t bytes = 0;
@@ -88,8 +85,7 @@ public:
     std::uint32_t clause_on(std::uint32_t probe, std::vector<Entry> entries);
     std::uint32_t printf(const std::string& format, std::vector<const Type*> values);
 
-    // Writes a record. `values` contains the bytes of its values in the order of the
-    // layout.
+    // Writes a record. `values` contains the bytes of its values.
     void record(std::uint32_t epid, std::string values, std::uint64_t time = 0,
                 std::uint32_t shard = 0, std::uint16_t cpu = 0,
                 std::uint16_t flags = 0);
@@ -100,8 +96,8 @@ public:
     dt_shard* shard(std::uint32_t n);
     // Returns the arena that shard() and the functions that write records use.
     dt_arena* arena() { return static_cast<dt_arena*>(memory_.at(current_).get()); }
-    // Adds an arena with the same program part, and passes it to the consumer. Returns
-    // its number for use_arena(). All clauses must exist by then.
+    // Adds an arena with the same program part. Returns its number for use_arena(). All
+    // clauses must exist by then.
     std::size_t add_arena();
     void use_arena(std::size_t n) { current_ = n; }
 

@@ -189,8 +189,8 @@ TEST(Aggregation, StacksAsKeysDifferByEachFrameAndAreZeroPadded)
         .aggregate(DTRACEAGG_count, 1, 1);
     ASSERT_EQ(s.load(dof), "");
 
-    // The first stack is deep. The frames that it leaves in the key's memory must not
-    // affect later keys.
+    // The first stack leaves frames in the key's memory, which later keys must not
+    // contain.
     const std::vector<Words> stacks = {{1, 2, 3, 4}, {1, 2}, {1, 2, 3},    {},  {1},
                                        {2, 1},       {1, 2}, {1, 2, 3, 4}, {1}, {1}};
     for (const Words& stack : stacks) {
@@ -249,9 +249,7 @@ TEST(Aggregation, AFullBufferDropsNewKeysAndStillCountsOldOnes)
     EXPECT_EQ(counted + s.drops(DTRACEDROP_AGGREGATION), 2000u);
 }
 
-// Each key takes 48 bytes. A shard is parked after about 30 keys, which means that only
-// the consumer may then take it. So 130 keys park four of the eight shards, and the
-// fifth shard takes the remaining keys.
+// A shard is parked after about 30 keys. So 130 keys park four of the eight shards.
 TEST(Aggregation, AShardIsParkedWhenItsBufferIsAlmostFull)
 {
     Session s;
@@ -307,7 +305,6 @@ constexpr std::uint64_t header_and_key = sizeof(dt_aggent) + 8;
 constexpr std::uint64_t short_bytes = header_and_key + sizeof(dt_aggpoint);
 constexpr std::uint64_t full_bytes = header_and_key + 8ull * DTRACE_QUANTIZE_NBUCKETS;
 
-// A clause @[arg0] = quantize(arg1).
 struct Quantized : Session {
     explicit Quantized(std::uint64_t aggsize = 8 << 20)
     {
@@ -319,8 +316,7 @@ struct Quantized : Session {
             .aggregate(DTRACEAGG_quantize, 1, 1, builtin(DIF_VAR_arg1));
         EXPECT_EQ(load(dof), "");
     }
-    // Fires the probe once for each key. Returns the number of bytes that these firings
-    // added to the buffer.
+    // Returns how many bytes the firings for all keys added to the buffer.
     std::uint64_t bytes_for(unsigned n_keys, std::uint64_t value)
     {
         const std::uint64_t before = used();

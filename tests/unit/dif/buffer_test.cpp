@@ -74,8 +74,7 @@ TEST(Buffer, FillStopsRecordingAndLeavesRoomForEnd)
 
 TEST(Buffer, RingKeepsTheNewestRecordsInOrder)
 {
-    // Tests buffer sizes that are and are not multiples of the record size, and records
-    // of two sizes.
+    // Some sizes are multiples of the record size. The records have two sizes.
     for (std::uint64_t bytes : {240, 248, 256, 264, 400}) {
         for (unsigned n = 1; n < 60; n++) {
             Session s;
@@ -251,7 +250,6 @@ TEST(Speculation, PartsOfOtherShardsAreMovedByClean)
     EXPECT_EQ(s.records()[0].u64(), 1u);
 }
 
-// Returns the CPU time of this thread.
 static std::uint64_t cpu_ns()
 {
     timespec used{};
@@ -280,8 +278,8 @@ TEST(Speculation, CleaningWaitsOnlyAFewTimesForShardsThatStayInUse)
     EXPECT_LT(cpu_ns() - began, 1'000'000'000u);
 }
 
-// A target can fill the buffer of each speculation in each shard, and end all
-// speculations. Even then, one call to dt_clean() moves only a limited number of bytes.
+// A target can end full speculations in all shards. Even then, one call of dt_clean()
+// moves only a limited number of bytes.
 TEST(Speculation, CleaningMovesALimitedNumberOfBytes)
 {
     DofBuilder dof;
@@ -385,9 +383,7 @@ TEST(DynamicVariable, ExhaustionIsCountedAndFreeingMakesRoom)
     std::size_t kept = those.size();
     EXPECT_GT(kept, 50u);
     EXPECT_EQ(kept + s.drops(DTRACEDROP_DYNAMIC), 1000u);
-    // After all variables are freed, nearly as many new variables fit. After the new
-    // variables are freed, the original ones fit again, even if they are stored in
-    // reverse order.
+    // Freed space is reused, even if the variables are stored in reverse order.
     std::uint64_t before = s.drops(DTRACEDROP_DYNAMIC);
     for (unsigned i = 1; i <= 1000; i++)
         s.fire("store", {i, 0});
@@ -402,8 +398,7 @@ TEST(DynamicVariable, ExhaustionIsCountedAndFreeingMakesRoom)
     EXPECT_EQ(s.drops(DTRACEDROP_DYNAMIC), before);
 }
 
-// The first store must prepare only the part of the space that it uses. If it prepared
-// the entire space, it would take 60 ms with dynvarsize=1g.
+// With dynvarsize=1g, a store that prepared the entire space would take 60 ms.
 TEST(DynamicVariable, AStoreTouchesFewPagesOfALargeSpace)
 {
     Session s;

@@ -324,7 +324,7 @@ TEST(Clause, NothingRunsOnceTheLeaseRanOutEvenIfItRecordsNothing)
     for (int i = 0; i < 1000; i++)
         s.fire("n");
     std::uint64_t lost = s.session().drops[DTRACEDROP_LEASE];
-    // If nothing is recorded, only every 64th firing checks the lease.
+    // A firing that records nothing checks the lease only every 64th time.
     EXPECT_GE(lost, 1000u - 63);
     s.session().lease_until = 1000000; // the test's clock advances each time it is read
     for (int i = 0; i < 1000; i++)

@@ -119,8 +119,8 @@ TEST(Concurrency, ThreadLocalsOfManyThreadsNeverMix)
         .ldgs(DIF_VAR_arg0, 1)
         .indexed(DIF_OP_STTS, 0x500, 1)
         .ret(0);
-    // The result is 1 if the variable has neither this thread's value nor 0. A lost
-    // variable has the value 0.
+    // The result is 1 if the variable has another thread's value. A lost variable has
+    // the value 0.
     check.variable("t", 0x500, DIFV_SCOPE_THREAD)
         .indexed(DIF_OP_LDTS, 0x500, 1)
         .ldgs(DIF_VAR_arg0, 2)
@@ -242,7 +242,6 @@ TEST(Concurrency, ProcessesKilledAtAnyMomentLeaveAConsistentArena)
             ASSERT_EQ(s.shard(n).lock, 0u);
     }
     EXPECT_GT(seen, 0u);
-    // Records and aggregations still work.
     s.fire("n", {3});
     EXPECT_EQ(s.records().size(), 1u);
     EXPECT_EQ(s.aggregations().size(), 1u);
@@ -276,8 +275,7 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     unsigned n = 0;
     for (; n < s.arena().dyn.n_buckets; n++)
         buckets[n].lock = 4711;
-    // The load waits for the bucket until a timeout. It then drops the firing without a
-    // fault. It must not yield 0, because the variable may have a value.
+    // The load drops the firing after a timeout. It must not return 0.
     s.fire("load");
     EXPECT_TRUE(s.records().empty());
     EXPECT_EQ(s.drops(DTRACEDROP_DYNDIRTY), 1u);
@@ -286,8 +284,8 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     EXPECT_EQ(s.records()[0].u64(), 5u);
 }
 
-// A clause stores to an address that it has not loaded before in this firing. So the
-// engine searches for the variable that contains the address. This search must end.
+// The engine searches for the variable at an address that the firing has not loaded.
+// This search must end.
 TEST(Concurrency, AStoreEndsInASpaceWhoseChainsAreCircular)
 {
     Session s;
@@ -307,8 +305,8 @@ TEST(Concurrency, AStoreEndsInASpaceWhoseChainsAreCircular)
     auto* buckets = static_cast<Bucket*>(dt_at(s.memory(), plan.buckets));
     for (unsigned n = 0; n < plan.n_buckets; n++)
         buckets[n].head = 1;
-    // Every position in the pool looks like the header of a large chunk whose `next`
-    // refers to the first chunk.
+    // Every position in the pool looks like the header of a large chunk. `next` refers
+    // to the first chunk.
     auto* chunks = static_cast<Chunk*>(dt_at(s.memory(), plan.pool));
     for (std::uint64_t n = 0; n < plan.pool_bytes / sizeof(Chunk); n++)
         chunks[n] = {1, 16, 100'000, 3};
@@ -333,8 +331,8 @@ TEST(Concurrency, ThreadLocalsOfThreadsThatEndedMakeRoomForOthers)
     dof.clause("p:m:f:load").trace(load);
     ASSERT_EQ(s.load(dof), "");
 
-    // There are more threads than slots. In the end, the variables of all threads need
-    // more memory than there is, so some stores are dropped.
+    // There are more threads than slots. The variables need more memory than there is,
+    // so some stores are dropped.
     std::uint64_t drops = 0;
     for (std::uint64_t t = 1; t <= 2000; t++) {
         s.host.host.thread_key = t;

@@ -150,8 +150,7 @@ TEST(Counters, AreReportedWithTheirKeys)
     EXPECT_EQ(entries[0].value, std::vector<std::uint64_t>{4});
 }
 
-// The target can write the table of keys, so the EPID in a key may be invalid. The
-// names of the probe in such a key are reported as empty strings.
+// The target can write an invalid EPID into a key. The probe then has empty names.
 TEST(Counters, WithAProbesNamesAreReportedAsByTheEngine)
 {
     Session s;
@@ -254,7 +253,6 @@ TEST(Counters, ForALinearDistributionContainItsParameters)
     EXPECT_EQ(entries[0].value, (std::vector<std::uint64_t>{arg, 0, 4, 0, 0, 0, 0, 0}));
 }
 
-// Loads three clauses, each with one count() keyed by arg0. Returns the error, or "".
 static std::string load_three_counts(Session& s)
 {
     DofBuilder dof;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builders of DIF and DOF for tests. Their results have the form of the compiler's
-// output.
+// Builders of DIF and DOF for tests.
 //
 //   Difo d; d.ldgs(DIF_VAR_arg0, 1).ret(1).returns_int(8);
 //   DofBuilder dof;

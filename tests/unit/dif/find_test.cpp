@@ -29,8 +29,7 @@ std::uint64_t last_place_of(const std::string& a, const std::string& b,
     return dt_find_last(&in, &of, from);
 }
 
-// Returns a string of only a few different letters. Its repetitions make searches
-// difficult.
+// Returns a string of only a few different letters. Its repetitions make searches slow.
 std::string letters(std::mt19937& random, std::size_t length, int n_letters)
 {
     std::string text(length, 'a');

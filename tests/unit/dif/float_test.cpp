@@ -22,7 +22,6 @@ double as_double(std::uint64_t value)
     return std::bit_cast<double>(value);
 }
 
-// Returns an ordinary number or an edge case.
 double interesting(std::mt19937_64& random)
 {
     static const double edges[] = {

@@ -26,7 +26,6 @@ std::string refused(const std::vector<char>& image)
     return s.load(image);
 }
 
-// Returns the error for a valid image whose header is changed.
 std::string with_header(const std::function<void(dof_hdr&)>& change)
 {
     auto image = good().build();
@@ -37,8 +36,6 @@ std::string with_header(const std::function<void(dof_hdr&)>& change)
     return refused(image);
 }
 
-// Returns the error for a valid image in which the first section of this type is
-// changed.
 std::string with_section(dof_sectype type, const std::function<void(dof_sec&)>& change)
 {
     auto image = good().build();

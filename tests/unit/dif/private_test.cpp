@@ -18,7 +18,6 @@ void with_private_part(Session& s)
     s.config.n_private = 2;
 }
 
-// Returns the shards that have records.
 std::vector<unsigned> used_shards(Session& s)
 {
     std::vector<unsigned> used;

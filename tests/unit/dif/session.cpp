@@ -68,7 +68,6 @@ int arg(dt_host*, std::uint32_t n, std::uint64_t* value, std::uint64_t*)
     *value = 900 + n;
     return 0;
 }
-// Returns the key under which an element of a builtin array is stored.
 unsigned element_key(std::uint32_t id, std::uint32_t index)
 {
     return id == DIF_VAR_uregs ? 0x10000 + index : id << 24 | index;

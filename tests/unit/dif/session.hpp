@@ -81,8 +81,7 @@ public:
             option = DT_OPT_UNSET;
         config.options[DTRACEOPT_bufsize] = 64 << 10;
         config.options[DTRACEOPT_aggsize] = 64 << 10;
-        // If the option quiet is set, a clause that only stores variables does not
-        // record an empty row.
+        // Otherwise a clause that only stores variables would record an empty row.
         config.options[DTRACEOPT_quiet] = 1;
         config.n_shards = 2;
         config.walltime = 1;
@@ -125,8 +124,8 @@ public:
             dt_at(memory_, arena().shards + n * arena().shard_bytes));
     }
 
-    // Loads the program, and enables every clause at the probes that it names. Creates
-    // probes that do not exist. Returns "", or the reason for a refusal.
+    // Loads the program, and enables its clauses. Creates probes that do not exist.
+    // Returns "", or the reason for a refusal.
     std::string load(DofBuilder& dof) { return load(dof.build()); }
     std::string load(const std::vector<char>& image)
     {
@@ -236,9 +235,7 @@ private:
         return dt_probe_add(memory_, text(e.provider).c_str(), text(e.mod).c_str(),
                             text(e.func).c_str(), text(e.name).c_str());
     }
-    // Appends the entries of one buffer to `out`. The buffer may contain several
-    // entries for a key of a distribution. The sum of these entries is appended as one
-    // entry.
+    // Appends the entries of one buffer to `out`. Adds up entries with the same key.
     void decode_entries(const char* data, std::int64_t bytes,
                         std::vector<AggEntry>& out)
     {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The engine evaluates some DIF without the interpreter. Tests that the results are the
-// same as those of the interpreter.
+// Tests that the results are the same if the engine evaluates DIF without the
+// interpreter.
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"
@@ -32,7 +32,6 @@ Difo self_get()
     return self(Difo()).indexed(DIF_OP_LDTS, 0x500, 1).ret(1);
 }
 
-// Fires once with each list of arguments. Returns all records as text.
 std::string outcome(Session& s, const std::vector<std::vector<std::uint64_t>>& firings)
 {
     std::string out;
@@ -47,9 +46,8 @@ std::string outcome(Session& s, const std::vector<std::vector<std::uint64_t>>& f
     return out;
 }
 
-// Runs the clauses twice: with the short forms (struct dt_short) that the loader has
-// recognised, and with the interpreter only. Checks that both runs have the same
-// outcome, and that the loader has recognised n_short short forms.
+// Checks that n_short short forms (struct dt_short) are used, and have the same outcome
+// as the interpreter.
 void expect_same(const std::vector<Difo>& values, const std::vector<Difo>& predicates,
                  const std::vector<std::vector<std::uint64_t>>& firings,
                  unsigned n_short)
@@ -82,8 +80,7 @@ void expect_same(const std::vector<Difo>& values, const std::vector<Difo>& predi
 
 TEST(Short, ABuiltinAndAConstantAreWhatTheInterpreterMakesOfThem)
 {
-    // No firing passes arg7, so the engine requests it from the host, like tid and
-    // execname.
+    // No firing passes arg7, so the engine requests it from the host.
     expect_same({builtin(DIF_VAR_arg0), builtin(DIF_VAR_arg1, 4), builtin(DIF_VAR_arg7),
                  builtin(DIF_VAR_timestamp), builtin(DIF_VAR_tid), constant(77, 2),
                  Difo().ldgs(DIF_VAR_execname, 3).ret(3).returns_string()},
@@ -100,7 +97,7 @@ TEST(Short, ComparisonsAreWhatTheInterpreterMakesOfThem)
             predicates.push_back(compare(static_cast<dif_op>(op), DIF_VAR_arg0, with));
     for (std::uint64_t number : numbers)
         firings.push_back({number});
-    // trace(1), which each clause contains, is a short form as well.
+    // Each clause also contains trace(1), a short form.
     expect_same({}, predicates, firings, 2 * static_cast<unsigned>(predicates.size()));
 }
 

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
 
-// Loads clauses that write one record each.
 void load_clauses(Session& s, int n_clauses)
 {
     DofBuilder dof;
@@ -32,7 +31,7 @@ TEST(Work, AFiringEndsWhenItsBudgetIsUsedUpAndThatIsCounted)
 {
     Session s;
     load_clauses(s, 200);
-    // The clock advances by 5 ms each time it is read, and each clause reads it once.
+    // The clock advances at each reading, and each clause reads it once.
     s.host.step = 5 * ms;
     s.host.host.budget_ns = 300 * ms;
     s.fire("n");
@@ -70,8 +69,7 @@ TEST(Work, APauseOfTheMachineDoesNotUseUpTheBudget)
     EXPECT_EQ(s.session().drops[DTRACEDROP_TIME], 0u);
 }
 
-// The clauses of the ERROR probe are part of the firing in which the fault occurred, so
-// none of them runs after the time limit has ended that firing.
+// The clauses of the ERROR probe belong to the same firing, so its time limit applies.
 TEST(Work, TheBudgetHoldsForTheClausesOfErrorsToo)
 {
     Session s;

@@ -28,9 +28,8 @@ std::byte* map_at(std::uint64_t hint, std::size_t bytes, int protection)
     return static_cast<std::byte*>(at);
 }
 
-// Instructions that the harness must not run, or whose result depends on more than the
-// state: clocks, random numbers, segment registers, protection keys, saved x87
-// addresses. X(map, opcode, ModRM.reg or -1, only if it accesses memory)
+// Instructions that are not tested, for example because they depend on clocks.
+// X(map, opcode, ModRM.reg or -1, only if it accesses memory)
 // clang-format off
 #define NOT_RUN(X)                                                             \
     X(0, 0x8e, -1, false) X(0, 0xd9, 6, true) X(0, 0xdd, 6, true)              \
@@ -157,8 +156,8 @@ std::uint64_t Differential::interesting()
     }
 }
 
-// Sets registers so that the memory operand is in the middle half of the data, or
-// sometimes at an unmapped address. Returns false if no register values achieve this.
+// Makes the memory operand point into the data, or sometimes to an unmapped address.
+// Returns false if this is not possible.
 bool Differential::aim_memory(Case& c)
 {
     Instruction& insn = c.insn;
@@ -181,8 +180,7 @@ bool Differential::aim_memory(Case& c)
         (Sandbox::address(sandbox_.data().data()) + 4096 + random_() % 8192) & align;
     Reg moved = memory.base != Reg::none ? memory.base : memory.index;
     if (moved == Reg::none)
-        // An instruction that only reads may also read this thread's control block, to
-        // which fs points.
+        // This thread's control block, to which fs points, may be read as well.
         return memory.segment == Segment::fs && insn.n_operands == 2 &&
                insn.operands[0].kind == Operand::reg &&
                static_cast<std::uint64_t>(memory.disp) < 56;
@@ -201,8 +199,7 @@ bool Differential::aim_memory(Case& c)
     return true;
 }
 
-// popf must not set TF (single-stepping), NT (nested task) or AC (alignment checks),
-// which would affect the harness.
+// popf must not set TF (single-stepping), NT (nested task) or AC (alignment checks).
 static void tame_popf(Case& c, std::uint64_t first)
 {
     constexpr std::uint64_t tame = ~((1ULL << 8) | (1ULL << 14) | (1ULL << 18));
@@ -213,15 +210,14 @@ static void tame_popf(Case& c, std::uint64_t first)
     std::memcpy(&c.data[offset], &image, 8);
 }
 
-// Points a return or an indirect jump at the target pad (enum Pad), or occasionally at
-// an invalid address. Returns false if that is not possible.
+// Points a return or an indirect jump at the target pad, or sometimes at an invalid
+// address. Returns false if this is not possible.
 bool Differential::aim_branch(Case& c)
 {
     Instruction& insn = c.insn;
     Registers& regs = c.start.regs;
     std::uint64_t pad = c.pads[1];
-    // Occasionally, use an address that is not canonical (bit 62 is set, bit 63 is not)
-    // or that is probably not mapped.
+    // Sometimes use an address that is not canonical, or that is probably not mapped.
     if (pick(3))
         pad = pick(50) ? random_() | 1ULL << 62 : random_() >> 17;
     pad &= ~(1ULL << 63);

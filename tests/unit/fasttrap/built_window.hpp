@@ -10,7 +10,7 @@
 
 namespace dt::test {
 
-// Returns the destination of the jmp rel32 at this offset in code that is at `at`.
+// Returns the destination of the jmp rel32 at `offset` in code that is at `at`.
 inline TargetAddr jump_at(std::span<const std::byte> code, TargetAddr at,
                           std::size_t offset)
 {

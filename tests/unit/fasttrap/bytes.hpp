@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Helpers for machine code in tests. They convert hex text to bytes and to
-// instructions.
+// Helpers for machine code in tests.
 #pragma once
 
 #include "fasttrap/arch/arch.hpp"

@@ -35,7 +35,6 @@ std::vector<Template> modelled()
 std::vector<Template> not_modelled()
 {
     std::vector<Template> all;
-    // Multiply, divide, bit, string, double shift, exchange and x87 instructions.
     for (unsigned op : {0x69, 0x6b, 0xa4, 0xa5, 0xa6, 0xa7, 0xaa, 0xab, 0xac, 0xad,
                         0xae, 0xaf, 0xc8, 0xd2, 0xd3, 0xd7, 0xd8, 0xd9, 0xda, 0xdb,
                         0xdc, 0xdd, 0xde, 0xdf, 0xf6, 0xf7, 0x86, 0x87, 0xc0, 0xc1})
@@ -44,8 +43,8 @@ std::vector<Template> not_modelled()
          {0xa3, 0xa4, 0xa5, 0xab, 0xac, 0xad, 0xaf, 0xb0, 0xb1, 0xb3, 0xb8,
           0xba, 0xbb, 0xbc, 0xbd, 0xc0, 0xc1, 0xc7, 0xc3, 0x0d, 0x18})
         all.push_back({{}, 1, op, -1});
-    // Vector instructions: the vector opcodes in 0f 10..7f and 0f c2..fe, without a
-    // mandatory prefix and with each of the three.
+    // Vector opcodes in 0f 10..7f and 0f c2..fe, without a mandatory prefix and with
+    // each of the three.
     for (unsigned op = 0x10; op < 0x100; ++op) {
         if ((op >= 0x18 && op < 0x28) || (op >= 0x30 && op < 0x50) ||
             (op >= 0x80 && op < 0xc2) || (op >= 0xc7 && op < 0xd0) || op == 0xff)
@@ -98,7 +97,7 @@ Bytes random_instruction(std::mt19937_64& random)
         } else {
             put(random());
         }
-        // The opcode map is random as well. Most opcodes are valid in at least one map.
+        // The opcode map is random. Most opcodes are valid in at least one map.
         put(t.opcode);
     } else {
         if (percent(60))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Provides instructions for tests: random ones made from the opcode tables, and those
-// found in binaries.
+// Provides instructions for tests: random ones, and those found in binaries.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +11,12 @@ namespace dt::test {
 
 using Bytes = std::vector<std::byte>;
 
-// Returns a random instruction: random prefixes, an opcode from a random row of
-// X86_OPCODES or of the list of unmodelled encodings, and 16 random bytes.
+// Returns random prefixes, an opcode from X86_OPCODES or from the list of unmodelled
+// encodings, and 16 random bytes.
 Bytes random_instruction(std::mt19937_64& random);
 
-// Returns the instructions in the .text of an ELF file, found by linear decoding and
-// without duplicates. Returns an empty vector if the file does not exist.
+// Returns the instructions in the .text of an ELF file, without duplicates. Empty if
+// the file does not exist.
 std::vector<Bytes> harvest(const std::string& path, std::size_t at_most);
 
 } // namespace dt::test

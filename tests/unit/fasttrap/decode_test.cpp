@@ -102,9 +102,7 @@ TEST(Decode, SaysWhyBytesAreNoInstruction)
         {"", Code::corrupt},                                 // no bytes
         {"66666666666666666666666666666690", Code::corrupt}, // too long
         {"62f40c1848ff", Code::unsupported},                 // APX
-        // Intel and AMD processors execute the next two instructions differently. The
-        // call has a rel32 on Intel and a rel16 on AMD. The ret pops 8 bytes on Intel,
-        // and 2 on AMD.
+        // Intel and AMD processors give these instructions different operand sizes.
         {"66 e8 0001 0000", Code::unsupported},
         {"66 c3", Code::unsupported},
         {"66 67 0f 78 c0 03 04",

@@ -42,8 +42,8 @@ std::uint64_t undefined_flags(const Instruction& insn)
     }
 }
 
-// Returns whether insn is a shift. After a shift, Intel processors clear the adjust
-// flag, and AMD processors set it.
+// Returns whether insn is a shift. A shift clears the adjust flag on Intel processors
+// and sets it on AMD processors.
 bool is_shift(const Instruction& insn)
 {
     switch (x86::operation_of(insn)) {
@@ -56,9 +56,8 @@ bool is_shift(const Instruction& insn)
     }
 }
 
-// Compares the vector and x87 state. Ignores the last x87 opcode and the header of the
-// XSAVE area. Also ignores the x87 instruction and operand pointers, which depend on
-// the address of the text.
+// Ignores the XSAVE header, the x87 opcode, and the x87 pointers, which depend on the
+// address of the text.
 bool same_vectors(const NativeState& a, const NativeState& b)
 {
     auto equal = [&](std::size_t first, std::size_t end) {
@@ -122,9 +121,8 @@ Outcome Differential::run_native(const Case& c)
     return outcome;
 }
 
-// Compares the data. AMD processors store the return address of a call before they find
-// that the target is not canonical. The program cannot notice this, because the word is
-// below the stack pointer.
+// AMD processors store the return address of a call even if the target is not
+// canonical. This word, below the stack pointer, is ignored.
 bool Differential::same_memory(const Case& c, const Outcome& native)
 {
     bool is_call =
@@ -201,8 +199,8 @@ Verdict Differential::check_emulated(const Case& c, const Outcome& native)
         return same(c, native, ours, undefined_flags(c.insn), false) ? Verdict::emulated
                                                                      : Verdict::differs;
     }
-    // The original faulted. So the emulation must also fault and change nothing, and
-    // the copy that runs after a fault must raise the same signal.
+    // The original faulted. So the emulation must fault and change nothing, and the
+    // copy must raise the same signal.
     bool untouched = ours.regs == c.start.regs && same_memory(c, native);
     if (did.outcome != Emulation::fault || !untouched) {
         differs(c, native, ours, "outcome (no fault, or a trace of it)");
@@ -216,7 +214,7 @@ Verdict Differential::check_emulated(const Case& c, const Outcome& native)
 Verdict Differential::check_copied(const Case& c, const Outcome& native,
                                    const Displaced& plan)
 {
-    // An access_only copy runs with the data as they are after the emulation.
+    // An access_only copy runs after the emulation, with its data.
     if (!plan.access_only)
         restore_data(c);
     TargetAddr slot{Sandbox::address(sandbox_.slot()) + random_() % 512};
@@ -255,8 +253,8 @@ Verdict Differential::check(std::span<const std::byte> bytes)
         return check_copied(*c, native, plan);
     Verdict verdict = check_emulated(*c, native);
     n_emulated_[c->insn.operation] += verdict == Verdict::emulated ? 1 : 0;
-    // An emulated instruction that does not depend on rip also has a copy that runs
-    // after a fault. Test that copy, too.
+    // Also test the copy that runs after a fault of an emulated instruction. This copy
+    // must not depend on rip.
     if (verdict == Verdict::emulated && c->insn.flow == ControlFlow::next && pick(25) &&
         check_copied(*c, native, x86_64.plan_after_fault(c->insn, {})) ==
             Verdict::differs)
@@ -267,7 +265,6 @@ Verdict Differential::check(std::span<const std::byte> bytes)
 Verdict
 Differential::check_sequence(const std::vector<std::vector<std::byte>>& sequence)
 {
-    // Place the instructions one after the other, with a state for the first one.
     std::optional<Case> first;
     std::vector<std::byte> text;
     std::uint64_t base = Sandbox::address(sandbox_.code()) + 2048;
@@ -297,8 +294,8 @@ Differential::check_sequence(const std::vector<std::vector<std::byte>>& sequence
     std::copy(text.begin(), text.end(), sandbox_.code() + 2048);
     write_pad(sandbox_.code() + 2048 + text.size(), Pad::behind);
     restore_data(c);
-    // An empty run loads the state and stores it again. This clears the bits of the
-    // vector state that the processor does not preserve.
+    // An empty run clears the bits of the vector state that the processor does not
+    // preserve.
     write_pad(sandbox_.slot(), Pad::behind);
     c.start.regs.rip = Sandbox::address(sandbox_.slot());
     native_run(c.start, {base, 0});

@@ -2,13 +2,11 @@
 // The differential test. It runs an instruction natively and then, from the same state,
 // by emulation or as a copy, and compares the results.
 //
-//   sandbox   The original text and the data are in the low 2 GiB, where any 32-bit
-//             displacement can be changed to reach the data. The slot for copies is at
-//             an address from which no 32-bit displacement reaches the data.
-//   arrange   Fills the registers with random values, except that memory operands point
-//             into the data and jumps lead to a pad (native.hpp).
-//   compare   Compares registers, defined flags, rip, data and vector state. After a
-//             signal, compares its number, its address and the registers.
+//   sandbox   Contains the text and the data. 32-bit displacements in the slot for
+//             copies cannot reach the data.
+//   arrange   Fills the registers with random values. Memory operands point into the
+//             data, and jumps lead to a pad (native.hpp).
+//   compare   Compares registers, defined flags, data, vector state and signals.
 #pragma once
 
 #include "fasttrap/arch/arch.hpp"
@@ -24,8 +22,6 @@
 
 namespace dt::test {
 
-// Returns a number from the environment, such as FASTTRAP_SEED, or the default if it is
-// not set.
 inline std::uint64_t from_environment(const char* name, std::uint64_t otherwise)
 {
     const char* text = std::getenv(name);
@@ -50,8 +46,8 @@ public:
         return reinterpret_cast<std::uint64_t>(at);
     }
 
-    // The data can be read and written. The thread's control block, to which fs points,
-    // can only be read. No other address is mapped.
+    // The data can be read and written. The thread's control block, at fs, can be read.
+    // No other address is mapped.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
 
@@ -87,14 +83,13 @@ class Differential {
 public:
     explicit Differential(std::uint64_t seed) : random_(seed) {}
 
-    // Runs one instruction natively, and then by emulation or as a copy. If the verdict
-    // is `differs`, report() gives the reason.
+    // Runs one instruction natively, and then by emulation or as a copy. report()
+    // explains a verdict of `differs`.
     Verdict check(std::span<const std::byte> bytes);
 
     // Like check(), but for a sequence of instructions without branches.
     Verdict check_sequence(const std::vector<std::vector<std::byte>>& sequence);
 
-    // Returns how many times an operation was emulated and compared.
     std::uint64_t n_emulated(unsigned operation) const
     {
         return n_emulated_[operation];
@@ -103,8 +98,8 @@ public:
     std::mt19937_64& random() { return random_; }
     Sandbox& sandbox() { return sandbox_; }
 
-    // Places the instruction and creates a state for it. Returns nullopt if the
-    // instruction must not be run.
+    // Places the instruction and creates a state. Returns nullopt if the instruction
+    // must not be run.
     std::optional<Case> arrange(std::span<const std::byte> bytes);
     Outcome run_native(const Case& c);
     void restore_data(const Case& c);
@@ -128,8 +123,7 @@ private:
     std::array<std::uint64_t, 128> n_emulated_{};
 };
 
-// Returns true if the harness may run insn, and if the result of insn depends only on
-// the state.
+// Returns whether the harness may run insn, and its result depends only on the state.
 bool may_run(const Instruction& insn);
 // Returns whether the memory operand of insn is not accessed (lea, nop).
 bool forms_no_access(const Instruction& insn);

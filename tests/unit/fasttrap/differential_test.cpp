@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Emulates instructions, or runs copies of them at another address, and compares the
-// effects with those of the original instructions. More than 100,000 cases do not
-// fault.
-//
-// FASTTRAP_SEED and FASTTRAP_CASES select a different run. The seed is printed.
+// Compares emulated and moved instructions with the originals. FASTTRAP_SEED and
+// FASTTRAP_CASES select a different run.
 #include "corpus.hpp"
 #include "differential.hpp"
 
@@ -22,8 +19,7 @@ namespace {
 
 class Tally {
 public:
-    // Returns false after ten failures, because more reports would repeat the first
-    // ones.
+    // Returns false after ten failures.
     bool add(Verdict verdict, Differential& differential)
     {
         ++counts_[verdict];
@@ -31,8 +27,6 @@ public:
             ADD_FAILURE() << differential.report();
         return counts_[Verdict::differs] < 10;
     }
-    // Returns the number of cases that ran to completion. It does not include those
-    // that faulted.
     std::uint64_t compared()
     {
         return counts_[Verdict::emulated] + counts_[Verdict::copied];

@@ -119,7 +119,7 @@ TEST(Displaced, GivesRipRelativeCopiesASpareRegister)
     const Row table[] = {
         {"48890510000000", "48898610000000", Reg::rsi}, // mov %rax, x(%rip)
         {"48893510000000", "4889b710000000", Reg::rdi}, // mov %rsi, x(%rip)
-        // mov %rax, x(%rip) with REX.B set, which has no effect on an operand with %rip
+        // mov %rax, x(%rip) with REX.B, which has no effect on an operand with %rip
         {"49890510000000", "48898610000000", Reg::rsi},
         {"660f6f0510000000", "660f6f8610000000", Reg::rsi},     // movdqa
         {"c5fe6f0511000000", "c5fe6f8611000000", Reg::rsi},     // VEX with two bytes
@@ -164,8 +164,7 @@ TEST(Displaced, ComesBackFromTheSlotByStepTrapAndFault)
     before[Reg::rsi] = 0x1234;
     before.rip = 0x401000;
 
-    // The copy has 7 bytes. A single step stops the thread after the copy. The trap byte
-    // that follows the copy stops the thread one byte later.
+    // The thread stops after the copy, or one byte later, after the trap byte.
     for (std::uint64_t at : {7U, 8U}) {
         Registers regs = before;
         SlotRun run = prepare_out_of_line(out, slot, regs);

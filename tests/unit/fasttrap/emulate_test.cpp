@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the emulation of single instructions. Addresses that an instruction computes or
-// pushes must be relative to the original instruction, and a fault must not change any
-// register.
+// Tests the emulation of single instructions. A fault must not change any register.
 #include "bytes.hpp"
 
 using namespace dt;

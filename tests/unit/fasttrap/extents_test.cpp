@@ -86,7 +86,6 @@ protected:
         return {std::move(swept), known, read_corpus};
     }
 
-    // Returns an extent as offsets from `from`.
     static std::pair<std::int64_t, std::int64_t>
     extent(const ExtentMap& map, const char* at, const char* from)
     {
@@ -111,8 +110,7 @@ TEST_F(ExtentsTest, ALoopBackToTheSecondInstructionLeavesOnlyTheFirst)
 
 TEST(Extents, KnowTheBranchesBackToAFunctionsFirstInstruction)
 {
-    // The function `loop` is subl $1,(%rdi); jne loop; ret. The function `calls` is
-    // call calls; ret.
+    // loop: subl $1,(%rdi); jne loop; ret. calls: call calls; ret.
     const unsigned char text[] = {0x83, 0x2f, 0x01, 0x75, 0xfb, 0xc3,
                                   0xe8, 0xfb, 0xff, 0xff, 0xff, 0xc3};
     const TargetAddr loop{0x401000}, calls{0x401006};
@@ -275,9 +273,9 @@ TEST_F(ExtentsTest, BytesThatCodeLoadsAreNotCode)
     EXPECT_FALSE(mapped.is_code(addr(ex_loaded_place) + 1));
 }
 
-// Maps two functions. The first is nop; movabs $constant, %rax; ret. The second begins
-// with `load`, an instruction that refers to offset `offset` of the first. `word` is
-// the value of a word in the data, or 0 if the data has no such word.
+// The first function is nop; movabs $constant, %rax; ret. The second function begins
+// with `load`, which refers to `offset` in the first. `word` is a word in the data, or
+// 0.
 ExtentMap map_loaded_constant(const std::vector<unsigned char>& load,
                               std::int32_t offset, TargetAddr word = {})
 {
@@ -330,8 +328,7 @@ TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
     EXPECT_EQ(map.extent(first), (Extent{first, first + 1}));
     EXPECT_LE(map.extent(first + 1).end, first + 3);
     EXPECT_EQ(map.extent(first + 11), (Extent{first + 11, first + 12}));
-    // If the word points into the middle of the constant, it is taken as a number, not
-    // as a pointer.
+    // A pointer into the middle of the constant is taken as a number.
     EXPECT_EQ(map_loaded_constant(lea, 0x10000, first + 5).extent(first),
               plain.extent(first));
 }
@@ -339,8 +336,7 @@ TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
 TEST(Extents, TakeBytesForDataThatAreLoadedButNotExactlyAConstant)
 {
     const TargetAddr first{0x401000};
-    // The instructions are, in this order: movdqu first+3, %xmm1; mov first+3, %ecx;
-    // mov first+4, %rcx; mov %rcx, first+3.
+    // movdqu first+3, %xmm1; mov first+3, %ecx; mov first+4, %rcx; mov %rcx, first+3
     EXPECT_FALSE(map_loaded_constant({0xf3, 0x0f, 0x6f, 0x0d}, 3).is_code(first + 11));
     EXPECT_FALSE(map_loaded_constant({0x8b, 0x0d}, 3).is_code(first + 11));
     EXPECT_FALSE(map_loaded_constant({0x48, 0x8b, 0x0d}, 4).is_code(first + 11));
@@ -400,8 +396,7 @@ TEST_F(ExtentsTest, ARestartableSequenceIsNotTouched)
               ex_sequence - ex_restartable);
     EXPECT_EQ(extent(mapped, ex_sequence_end, ex_sequence_end).first, 0);
     EXPECT_TRUE(mapped.is_restartable(addr(ex_sequence)));
-    // ex_restartable is the last instruction before the sequence. A thread that steps
-    // over it would stop inside the sequence.
+    // A thread that steps over ex_restartable would stop inside the sequence.
     EXPECT_TRUE(mapped.is_restartable(addr(ex_restartable)));
     EXPECT_FALSE(mapped.is_restartable(addr(ex_sequence_end)));
 }
@@ -453,8 +448,7 @@ TEST(AddressSet, FindsItsNeighboursAcrossWords)
     EXPECT_FALSE(set.has({1500}));
 }
 
-// Both decoders use the same table for the bytes that follow an opcode. This test
-// compares everything else.
+// The decoders share only the table for the bytes that follow an opcode.
 TEST(Glance, HasTheLengthsAndTheFlowOfTheThoroughDecoder)
 {
     std::mt19937_64 random(1);

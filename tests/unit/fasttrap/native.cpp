@@ -9,9 +9,8 @@
 #include <sys/ucontext.h>
 #include <unistd.h>
 
-// The data of the thunk that starts a run. It contains the 16 general registers, the
-// flags, the address at which the run starts, the place at which it ended, the test's
-// own stack pointer, and the vector and floating-point state.
+// The data of the thunk that starts a run. `landed` is the address at which the run
+// ended. host_* is the state of the test.
 extern "C" {
 struct ThunkBlock {
     std::uint64_t general[16];
@@ -203,7 +202,7 @@ void native_run(NativeState& state, std::array<std::uint64_t, 2> pads)
     ft_block.rip = state.regs.rip;
     ft_block.vectors = state.vectors.data();
     ft_block.vector_mask = vectors;
-    // The first word is XSTATE_BV. The other words, XCOMP_BV and reserved ones, are 0.
+    // The first word is XSTATE_BV. The other words are 0.
     std::uint64_t header[8] = {vectors};
     std::memcpy(state.vectors.data() + 512, header, sizeof header);
     state.signal = 0;

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs an instruction on the processor, in this process, with any register contents.
-//
-//   native_run(state): loads the vector state and all sixteen registers, jumps to rip
-//       ... the instruction ...
-//   a pad after it (or at its target) jumps back, and everything is stored
-//
-// A signal also ends the run. The handler runs on its own stack and reads the registers
-// from the signal's context. So the stack pointer may have any value while the
-// instruction runs. Only one thread may call native_run(), for one run at a time.
+// Runs an instruction on the processor, in this process, with any register contents. A
+// pad after the instruction, or a signal, ends the run. The signal handler has its own
+// stack, so rsp may have any value. Only one thread may call native_run().
 #pragma once
 
 #include "fasttrap/registers.hpp"
@@ -23,18 +17,16 @@ namespace dt::test {
 constexpr std::size_t vector_bytes = 2688;
 
 struct NativeState {
-    // The initial registers, which the run replaces with the final registers. After the
-    // run, rip is the address of the pad that was reached, or of the instruction that
-    // raised the signal.
+    // The registers before and after the run. rip is then the address of the pad, or of
+    // the instruction that raised the signal.
     Registers regs;
     alignas(64) std::array<std::byte, vector_bytes> vectors{};
     int signal = 0;                  // 0 if the run reached a pad
     std::uint64_t fault_address = 0; // si_addr of the signal
 };
 
-// The two places at which execution can continue: after the instruction, and at its
-// branch target. A pad is a jump back to the test. If there was no signal, rip in the
-// result is the address of the pad that was reached.
+// A pad is a jump back to the test. The two pads are after the instruction and at its
+// branch target.
 enum class Pad : std::uint8_t { behind, target };
 constexpr std::size_t pad_bytes = 14;
 void write_pad(std::byte* at, Pad pad);

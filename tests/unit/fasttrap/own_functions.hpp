@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads the functions of an ELF file for tests: their symbols and text. Also reads the
-// rest of the file by link-time address.
+// Reads the functions of an ELF file for tests, and other data by link-time address.
 #pragma once
 
 #include "fasttrap/function.hpp"

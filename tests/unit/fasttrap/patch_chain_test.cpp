@@ -13,9 +13,8 @@ using namespace dt::test;
 
 namespace {
 
-// Checks that each jump leads to the copy of its instruction. Also checks that if
-// another instruction begins inside a jump, the byte at which it begins is a trap
-// byte.
+// Checks that each jump leads to the copy of its instruction. An instruction that
+// begins inside a jump must begin with a trap byte.
 void check_chain(const Window& window, const Built& built)
 {
     const Patch& patch = built.patch;
@@ -44,14 +43,12 @@ void check_chain(const Window& window, const Built& built)
 struct ChainRow {
     std::string text; // | separates the blocks
     PatchForm form;
-    // Set if the first jump can reach only addresses 380 MB below it or 1.7 GB above
-    // it. The trampoline must then be at such an address.
+    // Set if the trampoline must be 380 MB below or 1.7 GB above the first jump.
     bool far = false;
 };
 
-// Returns the row's text, with a site at the start of the first block. If probe_all is
-// set, each other block except the last one also has a site at its start. The data of
-// each site describe all blocks after the site's own block.
+// Returns the row's text with a site at the start of the first block. With probe_all,
+// the later blocks except the last one also have a site.
 Text text_of(const ChainRow& row, bool probe_all)
 {
     std::string hex;
@@ -107,8 +104,7 @@ TEST(PatchForms, AChainHasAJumpForEachBlock)
 
 TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
 {
-    // The most significant byte of the second jump's displacement is the first byte of
-    // the fourth jump.
+    // The second jump's highest displacement byte is the first byte of the fourth jump.
     const Window window =
         window_of(text_of({"c3|c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain}, true));
     EXPECT_EQ(window.form, PatchForm::chain);
@@ -135,8 +131,8 @@ TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
 
 TEST(PatchForms, ALaterJumpWhoseHighestByteMustTrapMayNeedAnAreaOfItsOwn)
 {
-    // ret | mov %edi,%eax; mov %esi,%ecx; ret. The last ret begins at the most
-    // significant byte of the second displacement, so this byte must be a trap byte.
+    // ret | mov %edi,%eax; mov %esi,%ecx; ret. The last ret begins at the highest byte
+    // of the second displacement.
     const Window window = window_of(text_of({"c3|89f889f1c3", PatchForm::pair}, true));
     ASSERT_EQ(window.n_jumps(), 2U);
     EXPECT_FALSE(far_reach_of(window, 1));
@@ -163,7 +159,7 @@ TEST(PatchForms, ALaterJumpWhoseHighestByteMustTrapMayNeedAnAreaOfItsOwn)
 
 TEST(PatchForms, AChainTakesInTheWindowsThatItReaches)
 {
-    // The first and the last instruction of the last block are also sites.
+    // The last block has two sites of its own.
     Text text("c3 c3 4889f8 4889f2 31c0 c3");
     const Window window = window_of(text.site(0, 1, 0, 1)
                                         .behind(2, 0)
@@ -205,16 +201,14 @@ TEST(PatchForms, AChainLeadsOnlyALoopsOwnBranchesPastTheHead)
         std::memcpy(&distance, jcc + 2, sizeof distance);
         return moved.to + 6 + static_cast<std::uint64_t>(std::int64_t{distance});
     };
-    // The je of the other function leads to the text and so fires the probe there, as a
-    // call does.
+    // The je of the other function leads to the text, and so fires the probe there.
     EXPECT_EQ(branch_to(patch.moved[0]), Text::at(3));
     EXPECT_EQ(branch_to(patch.moved[3]), patch.moved[2].to);
 }
 
 TEST(PatchForms, AChainMovesNothingThatMayBecomeABreakpoint)
 {
-    // The instructions around the second ret may not be moved, so the site at the first
-    // ret gets no chain that contains the second ret.
+    // The instructions around the second ret may not be moved. So no chain contains it.
     Text text("c3 c3 4889f8 4889f2 c3");
     EXPECT_EQ(text.site(0, 1, 0, 1)
                   .behind(2, 0)

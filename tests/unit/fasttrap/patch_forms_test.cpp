@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests windows with one to four bytes of their own. Such a window gets a pair or a
-// punned jump. Also tests which bytes after a window a punned jump can keep.
+// Tests windows with one to four bytes of their own, which get a pair or a punned jump.
 #include "built_window.hpp"
 
 #include <gtest/gtest.h>
@@ -62,19 +61,15 @@ TEST(PatchForms, APairOfFourBytesHasAPrefix)
     auto built = build(window);
     ASSERT_TRUE(built);
     EXPECT_EQ(built->patch.text[0], std::byte{0x67});
-    // A thread that has stopped in the middle of the window continues at the copy of
-    // its instruction.
+    // A thread in the middle of the window continues at the copy of its instruction.
     EXPECT_EQ(place_of(built->patch, Text::at(2))->index, 1U);
     EXPECT_FALSE(place_of(built->patch, Text::at(1)));
 }
 
 TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
 {
-    // push %rbx; mov %rdi,%rbx. If the first jump had a prefix, a thread that jumps to
-    // the mov would not trap. So the second jump has the prefix 67. This prefix is also
-    // the most significant byte of the first displacement. If that byte were e9, the
-    // opcode of the second jump, the first jump would lead 380 MB below the text, where
-    // no memory can be mapped for this text.
+    // push %rbx; mov %rdi,%rbx. A thread that jumps to the mov must trap, so the first
+    // jump has no prefix. The second jump has the prefix 67.
     const Window window =
         window_of(Text("534889fb 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
     EXPECT_EQ(window.n_prefix, 0U);
@@ -94,13 +89,12 @@ TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
 
 TEST(PatchForms, NoInstructionBeginsBehindAPrefix)
 {
-    // The first jump replaces push; mov. The second jump replaces push; push; mov. So
-    // in both jumps, the second byte is the start of an instruction, and neither jump
-    // can have a prefix.
+    // In both jumps, an instruction begins at the second byte. So neither jump can have
+    // a prefix.
     WindowPlan plan =
         Text("534889fb 50 51 4889f2 c3").site(0, 7, 0, 4).behind(9, 0).plan();
     EXPECT_EQ(plan.refused.size(), 1U);
-    // The second jump has exactly five bytes, so it has no room for a prefix.
+    // The second jump has exactly five bytes, and so no room for a prefix.
     plan = Text("534889fb b801000000 c3").site(0, 7, 0, 4).behind(9, 0).plan();
     EXPECT_EQ(plan.refused.size(), 1U);
 }
@@ -121,8 +115,7 @@ TEST(PatchForms, APairTakesInTheWindowBehindIt)
 
 TEST(PatchForms, APairReachesAWindowFurtherOn)
 {
-    // ret | push %rbx; mov $1,%eax; ret. Without the site at the first ret, the last
-    // ret would get a window that begins at the mov.
+    // ret | push %rbx; mov $1,%eax; ret. The pair contains the site of the last ret.
     Text text("c3 53 b801000000 c3");
     const Window window =
         window_of(text.site(0, 1, 0, 1).behind(8, 0).site(7, 2, 1, 8));
@@ -196,7 +189,7 @@ TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
 TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
 {
     // jmp *%rax, followed by 20 30 f6 05. Without a prefix, f6 would be the highest
-    // byte of the displacement, which would be negative.
+    // byte, and the displacement negative.
     const Window window = window_of(Text("ffe0 2030f605").site(0, 7, 0, 2));
     EXPECT_EQ(window.n_prefix, 1U);
     EXPECT_EQ(window.n_kept, 4U);
@@ -208,7 +201,6 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
     ASSERT_TRUE(patch);
     EXPECT_EQ(copy_of(patch->text), bytes_of("67e9 2030f605"));
     EXPECT_EQ(copy_of(patch->original), bytes_of("ffe0 2030f605"));
-    // No jump is possible if only three bytes after the extent may be kept.
     EXPECT_EQ(Text("ffe0 2030f605").site(0, 7, 0, 2).behind(0, 3).plan().refused.size(),
               1U);
     // pop %rbp; ret. A thread that jumps to the ret would not trap.
@@ -217,8 +209,8 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
 
 TEST(PatchForms, APunnedJumpTakesWhatItCanBeforeItself)
 {
-    // pop %rbp; mov %eax,%ecx; ret, followed by the byte 0x10. The jump has three
-    // displacement bytes of its own, and two of them must be trap bytes.
+    // pop %rbp; mov %eax,%ecx; ret, followed by the byte 0x10. Two bytes of the jump
+    // must trap.
     const Window window = window_of(Text("5d 89c1 c3 10").site(3, 7, 0, 4));
     EXPECT_EQ(window.at(), Text::at(0));
     EXPECT_EQ(trapping_bytes(window), 5U);
@@ -240,11 +232,10 @@ TEST(PatchForms, NothingThatChangesIsReliedOn)
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1)), 0U);
     // Another patch begins three bytes after the ret.
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).behind(0, 3)), 1U);
-    // A site of unknown extent is in the kept bytes. A breakpoint may be written there,
-    // so the ret is refused too.
+    // A breakpoint may be written at a site of unknown extent. So the kept bytes may
+    // not contain such a site.
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).site(3, 8, 3, 3)), 2U);
-    // A plain window begins in the kept bytes. The ret is refused, and the plain window
-    // remains.
+    // The kept bytes may not contain the start of a plain window.
     WindowPlan plan =
         Text("c3 102030 b801000000").site(0, 1, 0, 1).site(4, 2, 4, 9).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
@@ -259,8 +250,8 @@ TEST(PatchForms, NothingThatChangesIsReliedOn)
 
 TEST(PatchForms, OfTwoPunnedJumpsOneKeepsTheOthersPlace)
 {
-    // The text begins with two rets. Their jumps would overlap, because the kept bytes
-    // of the first jump begin with the second ret.
+    // The jumps of the two rets would overlap. The kept bytes of the first jump begin
+    // with the second ret.
     WindowPlan plan = Text("c3 c3 203006 06").site(0, 1, 0, 1).site(1, 2, 1, 2).plan();
     ASSERT_EQ(plan.windows.size(), 1U);
     ASSERT_EQ(plan.refused.size(), 1U);
@@ -285,8 +276,7 @@ TEST(PatchForms, EachHasItsText)
 
 TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
 {
-    // pop %rbp; ret. A punned jump that keeps the bytes after these two instructions
-    // leads to an address above the text.
+    // pop %rbp; ret. A punned jump here leads to an address above the text.
     Text text("5dc3 8d4006 4889f2 c3");
     text.site(0, 7, 0, 2).behind(9, 4);
     std::set<PatchForm> forms;
@@ -302,8 +292,7 @@ TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
     EXPECT_EQ(plan.refused.size(), 1U);
 }
 
-// Builds several patches with one builder. Before each of them, the builder refuses a
-// patch whose trampoline is too far away.
+// Before each patch, the builder refuses a patch whose trampoline is too far away.
 TEST(PatchForms, ABuilderThatWasUsedBuildsTheSame)
 {
     struct Row {

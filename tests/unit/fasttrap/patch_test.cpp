@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests windows, the bytes of their trampolines, and place_of() for program counters in
-// windows and trampolines.
+// Tests windows, the bytes of their trampolines, and place_of().
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +19,6 @@ std::string reason_of(const Text& text)
     return plan.refused.empty() ? "" : std::string(plan.refused[0].reason);
 }
 
-// The offsets of a window's start and end, and of its sites.
 struct Shape {
     std::uint64_t at, end;
     std::vector<std::uint64_t> probed;
@@ -77,8 +75,7 @@ TEST(PatchPlan, ReachesBackWhenThereIsNoPadding)
     // sub $8,%rsp; xor %eax,%eax; pop %rbx; pop %rbp; ret
     EXPECT_EQ(shape(window_of(Text("4883ec08 31c0 5b 5d c3").site(8))),
               (Shape{4, 9, {8}}));
-    // The window extends back only as far as needed. Here, pop, ret and three bytes of
-    // padding are enough.
+    // The window extends back only as far as needed.
     EXPECT_EQ(shape(window_of(Text("31c0 5b c3 909090").site(3))), (Shape{2, 7, {3}}));
     // The window does not extend over a branch target, a call, a system call or an
     // endbr64.
@@ -92,8 +89,7 @@ TEST(PatchPlan, ReachesBackWhenThereIsNoPadding)
               "there is too little padding after it");
 }
 
-// Returns the target of the copy of the branch in moved[i]. The copy is a jcc with a
-// 32-bit displacement.
+// Returns the target of the jcc rel32 that is the copy of moved[i].
 TargetAddr branch_to(const Patch& patch, std::size_t i)
 {
     std::int32_t distance = 0;
@@ -110,7 +106,7 @@ TEST(PatchPlan, LeadsTheBranchesOfALoopPastTheHeadOfTheFunction)
     Result<Patch> patch = build_patch(window, {area + 64, {}}, area);
     ASSERT_TRUE(patch);
     EXPECT_EQ(branch_to(*patch, 1), patch->moved[0].to);
-    // Without loop_end, the same branch leads back to the probe, which fires in each
+    // Without loop_end, the branch leads back to the probe, which fires in each
     // iteration.
     patch =
         build_patch(window_of(Text("832f01 75fb c3").site(0)), {area + 64, {}}, area);
@@ -127,8 +123,8 @@ TEST(PatchPlan, LengthensAWindowToTheEndOfALoop)
     Result<Patch> patch = build_patch(window, {area + 64, {}}, area);
     ASSERT_TRUE(patch);
     EXPECT_EQ(branch_to(*patch, 4), patch->moved[0].to);
-    // If the extent ends before the branch, or an instruction before the branch must
-    // not be moved, the window is the same as without a loop.
+    // The window does not change if the extent ends before the branch, or an
+    // instruction must not be moved.
     window = window_of(
         Text("488b06 488d4001 488906 85c0 75f2 c3").site(0, 7, 0, 12).loop(14));
     EXPECT_EQ(shape(window), (Shape{0, 7, {0}}));
@@ -179,7 +175,6 @@ TEST(PatchPlan, LeavesEndbr64InPlace)
               (Shape{4, 9, {4}}));
     EXPECT_EQ(reason_of(Text("f30f1efa 55 4889e5").site(0, 7, 0, 4)),
               "there are too few bytes before the next branch target");
-    // An endbr64 after the first instruction is not moved either.
     EXPECT_EQ(reason_of(Text("4889e5 f30f1efa c3").site(0, 7, 0, 3).behind(0, 0)),
               "there are too few bytes before the next branch target");
 }
@@ -246,7 +241,6 @@ TEST(PatchPlan, RefusesByName)
     // The jmp leads to the second instruction of its own window.
     EXPECT_EQ(reason_of(Text("31c0 ffc0 ebfc").site(0)),
               "a branch targets code that the jump would replace");
-    // A site in the middle of an instruction in a window is refused.
     WindowPlan plan = Text("b801000000 c3").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
     EXPECT_EQ(plan.refused[0].site, 2U);
@@ -254,8 +248,6 @@ TEST(PatchPlan, RefusesByName)
     plan = Text("c3 90909090").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
     EXPECT_EQ(plan.refused[0].reason, "it is in padding that is never executed");
-    // A site in the middle of an instruction is also refused if no window begins before
-    // the site.
     EXPECT_EQ(reason_of(Text("b85ac30000 c3").site(2, 7, 0, 3)),
               "it is not the start of an instruction");
 }

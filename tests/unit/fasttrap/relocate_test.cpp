@@ -35,8 +35,7 @@ std::string refused(const std::string& hex)
     return std::string(moving.reason);
 }
 
-// Each original instruction is at 0x401000, unless the test passes another address to
-// instruction().
+// Each original instruction is at 0x401000, unless a test passes another address.
 
 TEST(Relocate, CopiesWhatDoesNotDependOnItsPlace)
 {
@@ -48,8 +47,8 @@ TEST(Relocate, CopiesWhatDoesNotDependOnItsPlace)
 
 TEST(Relocate, RewritesTheDisplacementOfDataInReach)
 {
-    // mov 0x1000(%rip),%rax reads from 0x402007. The displacement from the end of the
-    // copy to that address is -0xff000.
+    // mov 0x1000(%rip),%rax reads from 0x402007, which is -0xff000 from the end of the
+    // copy.
     EXPECT_EQ(moved("488b0500100000"), bytes_of("488b05 0010f0ff"));
     // cmpl $1,0(%rip) has its immediate after the displacement.
     EXPECT_EQ(moved("833d0000000001"), bytes_of("833d 0000f0ff 01"));
@@ -66,8 +65,7 @@ TEST(Relocate, RefusesDataOutOfReach)
     Result<Ok> done = x86_64.relocate(instruction("488b0500100000"), out);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Code::unsupported);
-    // In mov 0x1000(%eip),%eax, the address is truncated to 32 bits, so the copy
-    // reaches it from any place.
+    // mov 0x1000(%eip),%eax truncates the address to 32 bits, so any copy reaches it.
     EXPECT_EQ(moved("678b0500100000", far_to).size(), 7U);
 }
 
@@ -105,7 +103,7 @@ TEST(Relocate, BranchesOnTheSameCondition)
         EXPECT_EQ(far.size(), 24U);
     }
     EXPECT_EQ(moved("7510"), bytes_of("0f85 0c00f0ff"));
-    // The prefix is a branch hint. It has no effect, so the copy omits it.
+    // The prefix is a branch hint, which the copy omits.
     EXPECT_EQ(moved("2e7510"), bytes_of("0f85 0d00f0ff"));
     EXPECT_EQ(moved("0f8500010000"), bytes_of("0f85 0001f0ff"));
     EXPECT_EQ(moved("7510", far_to),
@@ -125,15 +123,14 @@ TEST(Relocate, TakesLoopsOverAJump)
 TEST(Relocate, PushesTheOriginalReturnAddress)
 {
     EXPECT_EQ(moved("e800010000"), bytes_of("68 05104000 e9 fb00f0ff"));
-    // If the sign extension of push cannot produce the return address, the address is
-    // stored as a literal after the jump.
+    // A return address that push cannot sign-extend is stored as a literal.
     EXPECT_EQ(moved(instruction("e800010000", far_to), far_to + 0x1000),
               bytes_of("ff350a000000 e9 faf0ffff cccccccccc 05000000007f0000"));
     EXPECT_EQ(moved("e800010000", far_to),
               bytes_of("68 05104000 ff2505000000 cccccccccc 0511400000000000"));
 }
 
-// If the program has set the AC flag, an unaligned literal would cause SIGBUS.
+// If the AC flag is set, an unaligned literal would cause SIGBUS.
 TEST(Relocate, AlignsLiterals)
 {
     const std::uint64_t address = 0x401005;
@@ -163,8 +160,8 @@ TEST(Relocate, CallsThroughRegistersAndMemory)
     EXPECT_EQ(moved("ff1424"), bytes_of("68 03104000 ff642408"));
     EXPECT_EQ(moved("ff54c408"), bytes_of("68 04104000 ff64c410"));
     EXPECT_EQ(moved("64ff542408"), bytes_of("68 05104000 64ff642410"));
-    // Like rsp, r12 needs a SIB byte if it is the base register. The push does not
-    // change r12, so the displacement stays the same.
+    // r12 needs a SIB byte as the base register, like rsp, but the push does not change
+    // it.
     EXPECT_EQ(moved("41ff542408"), bytes_of("68 05104000 41ff642408"));
 }
 

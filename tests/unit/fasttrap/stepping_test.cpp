@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs copies of displaced instructions in another process, as the ptrace-agent does. A
-// copy is single-stepped, or runs up to the trap after it. Compares the result with a
-// native run of the original instruction.
+// Runs copies of displaced instructions in another process, as the ptrace-agent does.
 #include "corpus.hpp"
 #include "differential.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
@@ -24,8 +22,8 @@ using namespace dt::test;
 
 namespace {
 
-// A stopped child with a copy of this process's memory. Its only thread runs only when
-// the test calls run() or run_plan().
+// A stopped child with a copy of this process's memory. It runs only in run() and
+// run_plan().
 class Tracee {
 public:
     Tracee()
@@ -64,8 +62,8 @@ public:
             pread(memory_.get(), into.data(), into.size(), static_cast<off_t>(at)),
             static_cast<ssize_t>(into.size()));
     }
-    // Continues or single-steps the child until it stops. Returns the signal that
-    // stopped the child, or 0 if the child has ended.
+    // Continues or single-steps the child until it stops. Returns the signal, or 0 if
+    // the child has ended.
     int run(Registers& regs, bool to_trap)
     {
         user_regs_struct user = user_;
@@ -83,8 +81,8 @@ public:
         regs = from_user_regs(user);
         return WSTOPSIG(status);
     }
-    // Runs one instruction according to its plan, in up to 100 runs. Returns the signal
-    // that ended the last run, or -1 if the instruction is still unfinished.
+    // Runs one instruction according to its plan. Returns the last signal, or -1 if the
+    // instruction is not finished after 100 runs.
     int run_plan(const Displaced& plan, std::uint64_t slot, Registers& regs,
                  SlotEnd& end)
     {
@@ -106,8 +104,8 @@ private:
     user_regs_struct user_{};
 };
 
-// Returns whether insn uses only general registers. The test skips other instructions,
-// because the child has its own vector and x87 state.
+// Returns whether insn uses only general registers. The child has its own vector and
+// x87 state.
 bool general_registers_only(const Instruction& insn)
 {
     unsigned op = insn.opcode;
@@ -119,8 +117,7 @@ bool general_registers_only(const Instruction& insn)
            (op >= 0xc8 && op < 0xd0);
 }
 
-// The ID flag, bit 21 of RFLAGS. ptrace does not write it, so the child keeps the value
-// that its last popf set.
+// The ID flag of RFLAGS. ptrace does not write it, so the child keeps its own value.
 constexpr std::uint64_t id_flag = 1 << 21;
 
 TEST(Stepping, CopiesRunInAnotherProcessAsTheOriginalsWould)
@@ -174,7 +171,6 @@ TEST(Stepping, CopiesRunInAnotherProcessAsTheOriginalsWould)
 
 class SyscallCopy : public testing::Test {
 protected:
-    // Runs one `syscall` with these registers, as if it were at 0x1000.
     int run(Registers& regs, SlotEnd& end, bool to_trap)
     {
         const std::vector<std::byte> text = {std::byte{0x0f}, std::byte{0x05}};

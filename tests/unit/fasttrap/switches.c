@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Switch statements, compiled several times with different flags. SUFFIX makes the
- * names of each compilation unique. Each function returns with `ret` or with a tail
- * call. No entry of a jump table leads out of its function.
+ * Switch statements, compiled with several flags. SUFFIX makes the names unique. No
+ * entry of a jump table leads out of its function.
  */
 #define JOIN2(a, b) a##b
 #define JOIN(a, b) JOIN2(a, b)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests where trampolines are placed. The displacement of the jump to a trampoline must
-// contain the trap bytes that the window needs. The moved instructions must reach their
-// rip-relative data. No place may be allocated twice.
+// Tests where trampolines are placed: trap bytes in the displacement, and the reach of
+// moved instructions.
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>
@@ -37,8 +36,8 @@ TEST(TrampolineSpace, GivesAddressesWhoseJumpTrapsInside)
     EXPECT_GE(again, taken.size());
 }
 
-// Windows that differ in which bytes of the jump's displacement must be trap bytes. Bit
-// k of the number is set if byte k must be a trap byte.
+// Windows that need different trap bytes in the displacement. Bit k is set if byte k
+// must be a trap byte.
 std::vector<std::pair<std::string, unsigned>> windows_by_mask()
 {
     return {{"b801000000", 0}, // mov $1,%eax
@@ -55,7 +54,6 @@ TEST(TrampolineSpace, ServesEveryCombinationOfTrappingBytes)
         EXPECT_EQ(trapping_bytes(window), mask) << hex;
         std::vector<Reach> reach = reach_of(window);
         ASSERT_FALSE(reach.empty());
-        // Add an area at an address that the window can use, as the agent would.
         TargetAddr start = window.at() + 5 + static_cast<std::uint64_t>(reach[0].from);
         start = TargetAddr{(start.value + 4095) & ~4095ULL};
         TrampolineSpace space;
@@ -101,8 +99,8 @@ TEST(TrampolineSpace, OneAreaServesAWholeModule)
 
 TEST(TrampolineSpace, KeepsDataInReach)
 {
-    // mov 0x7fff0000(%rip),%rax reads data far above the text. A copy of this mov can
-    // reach the data only if the trampoline is not far below the text.
+    // mov 0x7fff0000(%rip),%rax reads data far above the text. So the trampoline must
+    // not be far below the text.
     Window window = window_of(Text("488b050000ff7f c3").site(0));
     for (const Reach& reach : reach_of(window))
         EXPECT_GE(reach.from, -0x10000 - 0x2000);

@@ -46,9 +46,8 @@ namespace dt::test {
 
 namespace {
 
-// For nearly all addresses in the area, the most significant byte of the displacement
-// of a jump from the sandbox's code is 0x06. This is a trap byte, which some windows
-// need there.
+// The highest byte of a displacement from the sandbox to this area is nearly always
+// 0x06, a trap byte.
 constexpr std::uint64_t area_at = 0x26200000;
 constexpr std::size_t area_bytes = 16 << 20; // the size of the agent's areas
 
@@ -87,8 +86,8 @@ std::byte* WindowRuns::at(TargetAddr where) const
 
 void WindowRuns::write_original(const Sequence& s)
 {
-    // Fill the code area with int3, so that a stray jump out of the sequence traps in
-    // the same way in both runs.
+    // With int3 in the rest of the code area, a stray jump traps in the same way in
+    // both runs.
     std::memset(differential_.sandbox().code(), 0xcc, Sandbox::code_bytes);
     std::copy(s.text.begin(), s.text.end(), at(s.at));
     write_pad(at(s.at + s.text.size()), Pad::behind);
@@ -99,8 +98,8 @@ Outcome WindowRuns::run_original(Sequence& s, TargetAddr entry)
 {
     Sandbox& sandbox = differential_.sandbox();
     write_original(s);
-    // An empty run loads the state and stores it again. This clears the bits of the
-    // vector state that the processor does not preserve.
+    // An empty run clears the bits of the vector state that the processor does not
+    // preserve.
     write_pad(sandbox.slot(), Pad::behind);
     s.c.start.regs.rip = Sandbox::address(sandbox.slot());
     native_run(s.c.start, {entry.value, 0});
@@ -113,8 +112,7 @@ Outcome WindowRuns::run_original(Sequence& s, TargetAddr entry)
     return native;
 }
 
-// Returns the start and end of the sequence, and some instructions between them, as
-// branch targets.
+// Returns the start of the sequence, its end and some instructions between them.
 std::vector<TargetAddr> WindowRuns::branch_targets(const Sequence& s)
 {
     std::vector<TargetAddr> out = {s.at};
@@ -149,8 +147,8 @@ void WindowRuns::map_for_stub(const Window& window)
     }
 }
 
-// Returns the address at which a run begins. This is the start of the sequence, the end
-// of a punned window, or an instruction that has a copy to which a stub jumps.
+// Returns the start of the sequence, the end of a punned window, or an instruction to
+// whose copy a stub jumps.
 TargetAddr WindowRuns::entry_of(const Sequence& s)
 {
     for (const Patch& patch : s.patches) {
@@ -168,8 +166,8 @@ TargetAddr WindowRuns::entry_of(const Sequence& s)
     return s.at;
 }
 
-// Patches the sequence. Returns false if every site is refused, or if there is no space
-// for a trampoline.
+// Patches the sequence. Returns false if every site is refused, or if there is no
+// space.
 bool WindowRuns::patch(Sequence& s)
 {
     std::vector<PatchSite> sites;
@@ -258,7 +256,7 @@ WindowRuns::Ended WindowRuns::fail(const Sequence& s, const std::string& what)
 }
 
 // Moves the thread at `pc` from a trampoline back to the original text. Returns false
-// if place_of() returns nothing for `pc`.
+// if `pc` is in no trampoline.
 bool WindowRuns::leave(Sequence& s, NativeState& ours, TargetAddr pc)
 {
     for (const Patch& patch : s.patches) {
@@ -307,7 +305,7 @@ WindowRuns::Ended WindowRuns::run_patched(Sequence& s, NativeState& ours)
 }
 
 // Returns whether an `enter` with a nesting level copies words of the text, which now
-// contains jumps. `enter` copies the words below the address in rbp.
+// contains jumps.
 static bool copies_text(const std::vector<Instruction>& insns, const Registers& start,
                         const std::byte* code)
 {
@@ -320,9 +318,8 @@ static bool copies_text(const std::vector<Instruction>& insns, const Registers& 
            });
 }
 
-// Returns whether an instruction (bt and similar) may access bits of a trampoline. This
-// is possible if the number of the bit is in a register and the operand in memory is
-// near the text.
+// Returns whether bt or a similar instruction, with a bit number in a register, may
+// access bits of a trampoline.
 static bool takes_our_bits(const std::vector<Instruction>& insns)
 {
     return std::any_of(insns.begin(), insns.end(), [](const auto& insn) {
@@ -353,8 +350,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
             if (ours.fault_address == pc.value)
                 ours.fault_address = ours.regs.rip;
         }
-        // If the copy of a call faulted after it had pushed the return address, ignore
-        // that word.
+        // Ignore the return address that a faulting copy of a call has pushed.
         if (added != 0)
             ft_window_sites[15] = {0, 0, before};
     }
@@ -370,7 +366,6 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
     return reads(s, s.entry, native, below) ? skipped : failed;
 }
 
-// Returns the indices of the data bytes that heads and ft_window_stub have written.
 std::vector<std::size_t> WindowRuns::below_red_zones() const
 {
     std::uint64_t first = Sandbox::address(differential_.sandbox().data().data());
@@ -384,8 +379,8 @@ std::vector<std::size_t> WindowRuns::below_red_zones() const
     return out;
 }
 
-// Returns whether the result of the unpatched sequence depends on the data bytes at
-// `indices`, which are below the red zone. Real programs do not read such bytes.
+// Returns whether the sequence reads the data bytes at `indices`, below the red zone.
+// Real programs do not read them.
 bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& native,
                        const std::vector<std::size_t>& indices)
 {
@@ -393,8 +388,7 @@ bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& nativ
     other.c = s.c;
     other.at = s.at;
     other.text = s.text;
-    // For each flag that depends on the bytes (parity, carry, sign), at least one of
-    // these changes must change the flag.
+    // For each flag (parity, carry, sign), one of these changes must change the flag.
     for (unsigned change : {0x5aU, 0x01U, 0x80U, 0xffU}) {
         for (std::size_t i : indices)
             other.c.data[i] = s.c.data[i] ^ static_cast<std::byte>(change);

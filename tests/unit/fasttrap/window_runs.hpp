@@ -2,18 +2,13 @@
 // Runs a sequence of instructions twice from the same state: once unchanged, and once
 // with patched windows in which probes fire.
 //
-//   arrange    One instruction, the key, gets the state that it needs (arrange.cpp).
-//              The other instructions are before and after it.
-//   patch      Chooses random sites and branch targets, and uses plan_windows(),
-//              TrampolineSpace and build_patch() as the agent does.
-//   runtime    ft_window_stub replaces dt_rt_enter. It counts, stores rsp and jumps to
-//              the tail.
-//   compare    Compares what Differential compares, and how many times each site fired.
-//              Ignores the words below the red zone, which heads and ft_window_stub
-//              write.
+//   arrange    One instruction, the key, gets the state that it needs.
+//   patch      Chooses random sites and branch targets, and patches as the agent does.
+//   runtime    ft_window_stub replaces dt_rt_enter. It counts and jumps to the tail.
+//   compare    Also compares how many times each site fired. Ignores the words below
+//              the red zone, which heads and ft_window_stub write.
 //
-// A second kind of run puts an int3 into a trampoline, moves the thread back with
-// place_of(), and continues in the original text.
+// A second kind of run moves the thread from a trampoline back to the original text.
 #pragma once
 
 #include "window_sequence.hpp"
@@ -40,16 +35,14 @@ public:
 
     // Runs a sequence, in the form that arrange_sequence() expects.
     Ended run(const std::vector<std::vector<std::byte>>& sequence, std::size_t key);
-    // Like run(), but moves the thread from the middle of a trampoline back to the
-    // original text.
+    // Like run(), but moves the thread from a trampoline back to the original text.
     Ended run_and_leave(const std::vector<std::vector<std::byte>>& sequence,
                         std::size_t key);
     bool dense_targets = false; // turns most instructions into branch targets
     const std::string& report() const { return report_; }
 
-    // run() counts the windows only if the runs ended with `same` or `faulted`. n_moved
-    // is the number of moved instructions for each kind of control flow. n_forms is the
-    // number of windows for each form of the patch.
+    // For runs that ended with `same` or `faulted`: moved instructions by control flow,
+    // and windows by form.
     std::map<ControlFlow, std::uint64_t> n_moved;
     std::map<PatchForm, std::uint64_t> n_forms;
     std::uint64_t n_prefixed = 0;    // windows whose jump has a prefix

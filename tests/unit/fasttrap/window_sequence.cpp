@@ -9,9 +9,7 @@ namespace dt::test {
 
 namespace {
 
-// Returns whether insn may run in a state that was arranged for another instruction:
-// insn does not jump to an arbitrary address, is not a popf, and accesses no memory
-// through fs or gs.
+// Returns whether insn may run in a state that was arranged for another instruction.
 bool may_stand_beside(const Instruction& insn)
 {
     if (insn.flow == ControlFlow::ret || insn.flow == ControlFlow::jump_indirect ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Consecutive instructions, a state in which they may run, and the patches that replace
-// some of them.
+// Instructions, a state in which they may run, and the patches that replace some of
+// them.
 #pragma once
 
 #include "differential.hpp"
@@ -25,13 +25,9 @@ struct WindowSequence {
     std::vector<bool> placed = std::vector<bool>(16);
 };
 
-// Prepares a sequence of instructions for a run. The instruction sequence[key] is the
-// key. Sets up the registers and memory that the key needs, and places the other
-// instructions before and after the key. Changes all direct branches so that they lead
-// to a pad (native.hpp), and all rip-relative displacements so that they reach the
-// data. The prepared sequence ends with the first instruction that cannot be moved or
-// at which a window must end, such as a return. Returns nullopt if the sequence cannot
-// be prepared or must not be run.
+// Prepares a run of a sequence, with the state that the key, sequence[key], needs.
+// Branches lead to a pad. The result ends where a window must end. Returns nullopt if
+// the sequence must not run.
 std::optional<WindowSequence>
 arrange_sequence(Differential& differential,
                  const std::vector<std::vector<std::byte>>& sequence, std::size_t key);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compares more than 100,000 sequences that run in trampolines with the same sequences
-// in their original place.
+// Runs more than 100,000 sequences in trampolines and in their original place.
 //
 // FASTTRAP_SEED and FASTTRAP_CASES select a different run. The seed is printed.
 #include "corpus.hpp"
@@ -45,8 +44,7 @@ protected:
     {
         return runs_.n_forms[form];
     }
-    // Counts the result of a run. Returns false after five failures, because more
-    // reports would repeat the first ones.
+    // Counts the result of a run. Returns false after five failures.
     bool add(WindowRuns::Ended ended)
     {
         ++counts_[ended];
@@ -62,10 +60,8 @@ protected:
                (op == x86::Op::pop && insn.operands[0].number != Reg::rsp);
     }
 
-    // Returns an instruction whose effect does not depend on the code around it. The
-    // instruction writes none of the registers in must_not_write (one bit for each),
-    // and changes rsp only if it is a push or a pop. After any other change of rsp, the
-    // sequence could read the words that the heads wrote.
+    // Returns an instruction that does not depend on the code around it, and does not
+    // write the registers in must_not_write. Only a push or a pop may change rsp.
     Bytes simple(std::uint16_t must_not_write)
     {
         for (;;) {
@@ -81,8 +77,8 @@ protected:
             return bytes;
         }
     }
-    // Returns a random instruction, the key, with a few simple instructions before and
-    // after it. Stores the index of this instruction in `key`.
+    // Returns a random instruction, the key, with a few simple instructions around it.
+    // Stores the index of the key in `key`.
     std::vector<Bytes> random_sequence(std::size_t& key)
     {
         std::uint16_t kept = 0;
@@ -107,8 +103,7 @@ protected:
         return out;
     }
 
-    // Returns up to four instructions of one to three bytes, followed by a
-    // random_sequence().
+    // Returns a random_sequence() after up to four instructions of one to three bytes.
     std::vector<Bytes> short_sequence(std::size_t& key)
     {
         std::vector<Bytes> out;
@@ -186,8 +181,6 @@ TEST_F(WindowTest, AThreadCanLeaveATrampolineAnywhere)
         EXPECT_GT(runs_.n_left[kind], n_cases_ / 3000) << static_cast<int>(kind);
 }
 
-// Tests consecutive instructions from real functions, starting at the function's first
-// instruction or at a later one.
 TEST_F(WindowTest, TextOfRealFunctionsDoesTheSameInTrampolines)
 {
     for (const char* path :

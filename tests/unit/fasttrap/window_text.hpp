@@ -10,11 +10,9 @@
 namespace dt::test {
 
 inline constexpr std::uint64_t text_at = 0x401000;
-// The area is 0x06000000 bytes after text_at. The most significant byte of this
-// distance, 06, is a trap byte (an opcode that is undefined in 64-bit mode).
+// The most significant byte of the distance to the area, 06, is a trap byte.
 inline constexpr TargetAddr area{0x401000 + 0x06000000};
 
-// A short text and the sites in it.
 class Text {
 public:
     explicit Text(const std::string& hex) : bytes_(bytes_of(hex)) {}
@@ -29,18 +27,16 @@ public:
     {
         return site(offset, number, 0, bytes_.size());
     }
-    // Sets two members of the last site. `beyond` is the end of the block that follows
-    // the site's extent. n_steady is the number of bytes after the extent that do not
-    // change.
+    // `beyond` is the end of the block after the last site's extent. n_steady is the
+    // number of steady bytes after the extent.
     Text& behind(std::uint64_t beyond, std::uint8_t n_steady)
     {
         sites_.back().beyond = at(beyond);
         sites_.back().n_steady = n_steady;
         return *this;
     }
-    // Sets the `further` member of the last site, which contains the blocks after
-    // `beyond`. ends[0] is the start of the first of these blocks. ends[i] is the end
-    // of the i-th block.
+    // ends[0] is the start of the first block after `beyond`, and ends[i] is the end of
+    // the i-th block.
     Text& further(const std::vector<std::uint64_t>& ends)
     {
         for (std::size_t i = 1; i < ends.size(); ++i)
@@ -48,7 +44,6 @@ public:
                 static_cast<std::uint8_t>(ends[i] - ends[i - 1]);
         return *this;
     }
-    // Makes the last site the head of a loop whose last branch back ends at `end`.
     Text& loop(std::uint64_t end)
     {
         sites_.back().loop_end = at(end);

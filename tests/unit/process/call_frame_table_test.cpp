@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that a CallFrameTable gives the same rules as libdw at each address, and that
-// forged entries take little time and memory.
+// Tests that a CallFrameTable gives the same rules as libdw, and that forged entries
+// take little time and memory.
 #include "process/call_frame_table.hpp"
 
 #include "base/fd.hpp"
@@ -25,7 +25,6 @@ struct Free {
     void operator()(Elf* elf) const { elf_end(elf); }
 };
 
-// Checks that libdw has the same rule for one register.
 void expect_rule(Dwarf_Frame* frame, int number, const RegisterRule& rule)
 {
     Dwarf_Op own[3];
@@ -77,8 +76,8 @@ void expect_row(Dwarf_Frame* frame, const FrameRow& row, std::uint64_t at)
     expect_rule(frame, dwarf_rip, row.rip);
 }
 
-// Compares the table with libdw at every `stride`-th byte of a file's text. Returns the
-// number of these addresses that have a row.
+// Compares the table with libdw at every `stride`-th byte. Returns how many of them
+// have a row.
 std::size_t compare(const std::string& path, std::uint64_t stride)
 {
     elf_version(EV_CURRENT);
@@ -140,14 +139,12 @@ template <class T> std::string bytes_of(T value)
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// Returns a section with one CIE, and one entry that applies these instructions to
-// `n_bytes` of text.
+// Returns a section with one CIE, and one entry for `n_bytes` of text.
 std::string section_with(const std::string& instructions, std::uint64_t n_bytes)
 {
     using namespace std::string_literals;
-    // The CIE has version 1, no augmentation, the alignment factors 1 (code) and -8
-    // (data), and the return address in column 16. It contains two rules: the CFA is
-    // %rsp + 8, and the return address is at CFA - 8.
+    // Version 1, no augmentation, the factors 1 and -8, and the return address in
+    // column 16. The CFA is %rsp + 8.
     const std::string common =
         bytes_of<std::uint32_t>(0) + "\1\0\1\x78\x10\x0c\7\x08\x90\1"s;
     std::string out = bytes_of(static_cast<std::uint32_t>(common.size())) + common;
@@ -173,8 +170,8 @@ TEST(CallFrameTable, RemembersStatesToALimitedDepth)
     }
 }
 
-// For this entry, libdw would allocate a gigabyte, because it allocates memory for all
-// registers up to the one that the entry names.
+// For this entry, libdw would allocate a gigabyte for all registers up to the named
+// one.
 TEST(CallFrameTable, TakesNoMemoryForRegistersThatDoNotExist)
 {
     // DW_CFA_undefined of register 0x7fffff0

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests that the unwind table made from a file has the same rules as the file's call
-// frame information, at each byte of the text.
+// Tests that a file's unwind table has the same rules as its call frame information.
 #include "process/unwind_table.hpp"
 
 #include "process/call_frames.hpp"
@@ -107,8 +106,8 @@ TEST(UnwindTable, IsEmptyForAFileThatIsNoProgram)
     EXPECT_TRUE(unwind_rows(Fd()).empty());
 }
 
-// Tests a file whose program header claims 2^46 bytes of text. The rows must end where
-// the file ends. There must be no rows if the file is a sparse file of one terabyte.
+// The program header claims 2^46 bytes of text. A sparse file of one terabyte must have
+// no rows.
 TEST(UnwindTable, EndsWhereTheFileDoes)
 {
     std::ifstream file("/proc/self/exe", std::ios::binary);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests how names of cpc probes are parsed (event, mode, mask and count), and the
-// sites that the provider makes from them.
+// resulting sites.
 #include "libdtrace/providers/cpc_provider.hpp"
 
 #include "abi/cpc.h"

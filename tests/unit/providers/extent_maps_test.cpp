@@ -56,7 +56,7 @@ TEST(ExtentMaps, WorkedOutAheadAreTheSame)
         maps.begin(image);
         maps.begin(image); // as if a second probe description had matched
     }
-    // The main thread may read the images while the other thread computes extents.
+    // Meanwhile, the other thread computes extents.
     for (const auto& image : images)
         for (const Function& function : image->functions().all())
             (void)image->bytes(function.addr, function.n_bytes);
@@ -130,8 +130,8 @@ TEST(ExtentMaps, OutOfMemoryIsReportedToTheCallerWhoCanRetry)
 }
 #endif
 
-// A signal such as SIGINT must be delivered to the thread that waits for it, never to
-// the thread that computes extents.
+// The thread that computes extents must receive no signal, because another thread may
+// wait for the signal.
 TEST(ExtentMaps, TheirThreadTakesNoSignals)
 {
     static volatile sig_atomic_t wrong_thread;
@@ -147,7 +147,7 @@ TEST(ExtentMaps, TheirThreadTakesNoSignals)
     sigset_t blocked, old;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGUSR1);
-    // From here on, only the thread that `maps` starts can receive the signal.
+    // Now only the thread that `maps` starts can receive the signal.
     pthread_sigmask(SIG_BLOCK, &blocked, &old);
     for (const auto& image : images)
         maps.begin(image);

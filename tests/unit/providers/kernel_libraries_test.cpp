@@ -37,8 +37,7 @@ TEST(KernelLibraries, AreSelectedByTheWordsThatTheyDeclare)
     EXPECT_TRUE(kernel_libraries({}, "trace(x)").empty());
 }
 
-// The kernel module fills in a struct that is also declared in D. Both declarations
-// must have the same layout.
+// The kernel module fills in this struct, so D and C must have the same layout.
 TEST(KernelLibraries, APacketIsTheModules)
 {
     const dt::KernelLibrary net = kernel_libraries({"ip"}, "").front();

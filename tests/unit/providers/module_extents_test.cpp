@@ -62,8 +62,7 @@ std::shared_ptr<ElfImage> image_of(const char* path)
 
 class OwnExtents : public testing::Test {
 protected:
-    // The extents are computed once for all tests, because this program is large if it
-    // was built with sanitizers.
+    // The extents are computed once, because a program with sanitizers is large.
     static void SetUpTestSuite()
     {
         image = image_of("/proc/self/exe");
@@ -75,7 +74,6 @@ protected:
         image.reset();
     }
 
-    // Converts an address in this process to a link-time address.
     static std::uint64_t link_addr(const void* at)
     {
         const Function* known = image->functions().find("extents_test_throws");
@@ -163,8 +161,8 @@ TEST_F(OwnExtents, ThePidProviderGivesThemToTheSitesThatAreAskedFor)
     EXPECT_EQ(probes.probe(others[0])->sites.at(0).end, TargetAddr{});
 }
 
-// Tests that decoding entire functions gives the same results as the sweep over the
-// module's text.
+// Decoding entire functions must give the same results as the sweep over the module's
+// text.
 class ExtentsOfRealBinaries : public testing::TestWithParam<const char*> {
 protected:
     void expect_target(TargetAddr target) const
@@ -222,9 +220,8 @@ TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfADirectBranch)
     });
 }
 
-// If analyze_function() does not find the bound of a table, it continues into the next
-// table, whose entries are not relative to the start of the first table. This test
-// therefore stops at the start of the next table.
+// If analyze_function() does not find the end of a table, the test stops at the next
+// table.
 TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfAJumpTable)
 {
     std::vector<TargetAddr> tables;
@@ -248,9 +245,7 @@ TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfAJumpTable)
                     table.table + static_cast<std::uint64_t>(std::int64_t{offset});
                 auto within =
                     static_cast<std::uint32_t>(target - TargetAddr{function.addr});
-                // Stop at the first entry that does not lead to an instruction of the
-                // function. Either the entries are addresses instead of offsets, or the
-                // loop has passed the end of a table whose bound was not found.
+                // The entry is an address instead of an offset, or the table has ended.
                 if (target - TargetAddr{function.addr} >= function.n_bytes ||
                     !sites.is_boundary(within))
                     break;

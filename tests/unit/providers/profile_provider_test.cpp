@@ -16,7 +16,6 @@ ProbeSpec named(std::string name, std::string provider = "")
     return spec;
 }
 
-// Returns why a name is refused, or "" if it is accepted.
 std::string refusal(const std::string& name)
 {
     Registry registry;

@@ -75,7 +75,7 @@ TEST(Registry, AProbeOfAnEndedProcessIsRecycledForItsKinAlone)
     EXPECT_EQ(registry.at(8).provider, "pid4");
     EXPECT_EQ(registry.add(nullptr, "pid4", "libc", "f7", "entry"), 8U);
     EXPECT_EQ(registry.add(nullptr, "pid5", "libc", "f7", "entry"), 1004U) << "once";
-    // The new process has the pid of one that has exited, so its probes have the same
+    // A new process may reuse the pid of an exited process. Its probes have the same
     // names.
     EXPECT_EQ(registry.add(nullptr, "pid1", "libc", "f8", "entry"), 9U);
     EXPECT_EQ(registry.add(nullptr, "pid4", "libc", "f8", "entry"), 1005U);
@@ -83,7 +83,6 @@ TEST(Registry, AProbeOfAnEndedProcessIsRecycledForItsKinAlone)
     EXPECT_EQ(registry.take_renamed(), Ids{});
 }
 
-// Names are added and removed repeatedly. The remaining names must still be found.
 TEST(Registry, TwoThousandProcessesHaveTheProbesOfFive)
 {
     Registry registry;

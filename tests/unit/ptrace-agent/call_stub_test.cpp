@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests that a thread continues by itself if its tracer exits in the middle of an
-// injected system call.
+// Tests that a thread continues if its tracer exits during an injected system call.
 #include "session.hpp"
 
 #include "process/maps.hpp"
@@ -55,9 +54,8 @@ static bool is_in_read(pid_t pid)
     return false;
 }
 
-// Prepares a system call in the stub and detaches after n_stops system call stops. If
-// n_stops is 0, it detaches before the call. If n_stops is 1, it detaches between the
-// entry and the exit of the call. If n_stops is 2, it detaches after the call.
+// Detaches after n_stops stops of a system call in the stub: before the call (0),
+// inside it (1), or after it (2).
 static void call_and_leave(pid_t pid, TargetAddr stub, int n_stops)
 {
     ASSERT_TRUE(stop(pid));
@@ -106,9 +104,8 @@ TEST(CallStub, RestoresTheRegistersOfTheThreadAfterItsTracerHasDetached)
     EXPECT_GE(number_after(victim.rest, "calls"), 0);
 }
 
-// Examines the place for a stub at the end of each of the victim's text mappings. If
-// put is true, writes a stub to each unused place and returns these places. Otherwise
-// returns the places that contain a stub.
+// Examines the place for a stub in each text mapping. If `put` is true, fills the
+// unused places and returns them. Otherwise returns the places that contain a stub.
 static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
 {
     std::vector<TargetAddr> places;
@@ -125,8 +122,8 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
             text.begin(), text.end(), [](std::byte b) { return b == std::byte{0}; });
         if (put && has_room && write_to(pid, at, agent::call_stub()))
             places.push_back(at);
-        // Compare only the code. The block after the code contains the registers of the
-        // thread that used the stub last.
+        // The block after the code contains the registers of a thread, so it is not
+        // compared.
         const auto n_code = static_cast<std::ptrdiff_t>(agent::block_of(at) - at);
         if (!put &&
             std::equal(text.begin(), text.begin() + n_code, agent::call_stub().begin()))
@@ -135,9 +132,8 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
     return places;
 }
 
-// The test occupies all places for stubs with stubs that dead agents could have left.
-// An agent that cannot use them would inject calls into the program's own text. If it
-// then died, the thread would not return from the call.
+// An agent that cannot use stubs of dead agents would inject calls into the program's
+// text. If it then died, the thread would not return.
 TEST(CallStub, OfADeadAgentIsUsedByTheNextAgent)
 {
     if (agent::call_stub().empty())
@@ -152,7 +148,7 @@ TEST(CallStub, OfADeadAgentIsUsedByTheNextAgent)
         session.plant_entry(victim.pid(), "work", 1);
         ASSERT_TRUE(session.agent().detach(victim.pid()));
     }
-    // When it detaches, the agent removes the stub that it used.
+    // At detach, the agent removes the stub that it used.
     EXPECT_LT(stubs_of_dead_agents(victim.pid(), false).size(), n_left);
     EXPECT_EQ(victim.finish(), 0);
 }

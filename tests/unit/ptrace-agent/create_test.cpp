@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests commands that the agent starts: where they are held, and that their probes fire
-// exactly the expected number of times.
+// Tests commands that the agent starts: where they are held, and how often their probes
+// fire.
 #include "session.hpp"
 
 #include "fasttrap/arch/arch.hpp"
@@ -187,8 +187,8 @@ TEST(Plant, WritesNothingWhereAnotherFileIsMappedThanTheClientFound)
         EXPECT_EQ(report->n_planted, 0u);
         EXPECT_EQ(report->gone, all);
     }
-    // The mapping that the client reports begins at the second of the two functions, so
-    // the agent plants only the site in that function.
+    // The client reports a mapping that begins at the second function. So the agent
+    // plants only the site in that function.
     TargetAddr middle = std::max(work.at, outer.at);
     SeenText second = same;
     second.begin = middle;
@@ -230,16 +230,14 @@ TEST(Plant, RefusesSitesThatCannotBeInstrumentedAndPlantsTheOthers)
     EXPECT_EQ(session.hits(1), 10u);
 }
 
-// expect() announces sites, and the client does not wait for the agent's reply. That
-// reply may arrive before the reply to another request, or while the client is not
-// waiting for a reply.
+// The reply to expect() may arrive before another reply, or at any other time.
 TEST(Plant, IgnoresTheRepliesToExpectations)
 {
     Session session;
     pid_t pid = session.create({victim("spin"), "10", "1"});
     Site site = entry_site(pid, "work", 1);
     session.agent().expect(20'000);
-    usleep(200'000); // The reply arrives meanwhile. It is not an event.
+    usleep(200'000); // Meanwhile, the reply arrives, which is not an event.
     auto none = session.agent().next_event();
     ASSERT_TRUE(none);
     EXPECT_FALSE(*none);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests that targets are unharmed when the consumer, the agent or another target dies
-// at any moment.
+// Tests that targets are unharmed if the consumer, the agent or another target dies.
 #include "session.hpp"
 
 #include "process/proc_files.hpp"
@@ -26,8 +25,7 @@ static bool wait_until_free(pid_t pid)
     return false;
 }
 
-// Returns whether a process that executes this program is running. The program has a
-// path of its own, so processes of other tests are not counted.
+// Returns whether a process executes this program. No other test uses the same path.
 static bool is_running(const std::string& program)
 {
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -39,10 +37,8 @@ static bool is_running(const std::string& program)
     return false;
 }
 
-// Waits until the agents of killed consumers have exited. This process is a subreaper,
-// so the kernel makes it the parent of these agents. Also waits for all other children
-// except `but`. Returns false if a process does not exit within 5 s, or if a signal
-// kills it.
+// Waits for all children except `but`. Agents of killed consumers are children of this
+// process, a subreaper. Returns false after 5 s, or if a signal killed a child.
 static bool wait_for_orphans(pid_t but)
 {
     auto is_orphan = [but](pid_t pid) {
@@ -63,9 +59,8 @@ static bool wait_for_orphans(pid_t but)
     return true;
 }
 
-// Traces the target from a consumer process, and kills the consumer after `after_us`.
-// Returns true when the consumer's agent has exited, or false if it does not exit. The
-// test cannot look at the target earlier, because the agent may still be attaching.
+// Traces the target from a consumer process, kills the consumer after `after_us`, and
+// waits for its agent. Returns false if the agent does not exit.
 static bool trace_and_die(pid_t target, useconds_t after_us)
 {
     pid_t consumer = fork();
@@ -107,8 +102,8 @@ TEST(Death, OfTheConsumerAtAnyMomentDoesNotHarmTheTarget)
     EXPECT_GT(number_after(target.rest, "calls"), 0);
 }
 
-// The agent is stopped when the consumer sends it the request to attach. It continues
-// after the consumer has been killed.
+// The agent is stopped when it is asked to attach, and continues when the consumer is
+// dead.
 TEST(Death, OfTheConsumerDuringAnAttachDoesNotEndTheAgentBySignal)
 {
     FreeVictim target({victim("waiter"), "2"});
@@ -129,7 +124,7 @@ TEST(Death, OfTheConsumerDuringAnAttachDoesNotEndTheAgentBySignal)
     ASSERT_EQ(read(ends[0], &agent, sizeof agent), static_cast<ssize_t>(sizeof agent));
     close(ends[0]);
     close(ends[1]);
-    // The consumer sleeps when it waits for the reply to its request.
+    // The consumer sleeps while it waits for the reply.
     EXPECT_TRUE(wait_until([&] { return thread_state(consumer, consumer) == 'S'; }));
     ::kill(consumer, SIGKILL);
     waitpid(consumer, nullptr, 0);
@@ -173,10 +168,8 @@ static volatile sig_atomic_t hung_up;
 
 TEST(Death, OfACommandOrTheAgentSendsNoSighup)
 {
-    // The leader of a session traces a command while another process in its group is
-    // stopped. If the group becomes orphaned, the kernel sends SIGHUP to its processes.
-    // This is the situation under cron, where no shell keeps the group from becoming
-    // orphaned.
+    // The leader of a session traces a command while another process of its group is
+    // stopped. If the group becomes orphaned, the kernel sends SIGHUP.
     pid_t leader = fork();
     if (leader == 0) {
         setsid();
@@ -188,7 +181,7 @@ TEST(Death, OfACommandOrTheAgentSendsNoSighup)
         }
         int status = 0;
         waitpid(stopped, &status, WUNTRACED);
-        // The first command exits before the agent does, and the second one after it.
+        // The first command exits before the agent, and the second one after it.
         pid_t command = 0;
         {
             auto agent = AgentClient::start();
@@ -277,7 +270,6 @@ TEST(Death, OfTheTargetAtAnyStepIsReportedAndDoesNotHarmTheAgent)
         }
         waitpid(killer, nullptr, 0);
     }
-    // The agent still works.
     pid_t pid = session.create({victim("spin"), "10", "1"});
     while (session.event(10)) {
     }
@@ -307,7 +299,6 @@ TEST(Death, OfAForkingTargetLeavesNoChildStopped)
         }
     }
     EXPECT_GT(n_children, 0);
-    // The children of the killed forkers must exit by themselves.
     for (int i = 0; i < 200 && is_running(forker); ++i)
         usleep(10000);
     EXPECT_FALSE(is_running(forker));

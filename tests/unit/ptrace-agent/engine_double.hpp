@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A replacement for the engine. Its dt_fire() writes the values that it gets from the
-// agent to a notebook.
-//
-// The notebook is in the data part of the arena. The agent maps this part from a memfd
-// that the test creates, so both processes can access it. With this replacement, tests
-// of attaching, stepping and detaching need no D programs.
+// Replaces the engine, so that tests need no D programs. dt_fire() writes the agent's
+// values to a notebook in the data part of the arena, which the test also maps.
 #pragma once
 
 #include <atomic>

@@ -30,8 +30,7 @@ TEST(Grab, CountsFromManyThreadsAndRestoresTheText)
     target.read_line();
     Session session;
     ASSERT_TRUE(session.agent().grab(target.pid()));
-    // Plant both probes at once. If they were planted one after the other, a call in
-    // between would fire only one of them.
+    // A call between two plants would fire only one of the probes.
     Function work = functions_of(target.pid(), "/waiter")["work"];
     std::vector<Site> sites = return_sites(work, 2);
     Site entry;
@@ -108,8 +107,7 @@ TEST(Grab, WorksAfterTheMainThreadHasEnded)
     Session session;
     auto grabbed = session.agent().grab(target.pid());
     ASSERT_TRUE(grabbed) << grabbed.error().text;
-    // In /proc, the files of a main thread that has exited cannot be read, but those of
-    // other threads can.
+    // In /proc, the files of a main thread that has exited cannot be read.
     auto tids = threads_of(target.pid());
     ASSERT_GT(tids.size(), 1u);
     Site site;

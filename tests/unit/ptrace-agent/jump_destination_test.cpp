@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests destination_of(), which returns the operand that an indirect jump reads its
-// destination from, and dt_leaves_function(), which compares a destination with a
-// function.
+// Tests destination_of(), which returns the operand with the destination of an indirect
+// jump. Also tests dt_leaves_function().
 #include "fasttrap/arch/arch.hpp"
 #include "ptrace-agent/plant/statics.hpp"
 

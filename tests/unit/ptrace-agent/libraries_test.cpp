@@ -15,8 +15,7 @@ TEST(Libraries, AreReportedBeforeTheirConstructorsRun)
 {
     Session session;
     pid_t pid = session.create({victim("dlopener"), victim("plugin.so"), "3", "100"});
-    // There is no site to plant yet, but the first plant() makes the agent watch the
-    // linker.
+    // After the first plant(), even of no site, the agent watches the linker.
     ASSERT_TRUE(session.agent().plant(pid, {}));
     ASSERT_TRUE(session.agent().resume(pid));
     int n_planted = 0;
@@ -33,23 +32,21 @@ TEST(Libraries, AreReportedBeforeTheirConstructorsRun)
             session.plant_entry(pid, "plugin_work", 1, "/plugin.so");
             ++n_planted;
         }
-        // The thread waits for the reply to this change. A reply to the previous change
-        // does not resume it.
+        // A reply to the previous change does not resume the thread.
         ASSERT_TRUE(
             session.agent().resume_after_library_change(pid, event->status - 1));
         EXPECT_EQ(thread_state(pid, pid), 't');
         ASSERT_TRUE(session.agent().resume_after_library_change(pid, event->status));
     }
     EXPECT_EQ(n_planted, 3);
-    // For each of the three loads, the program calls the function 100 times and the
-    // constructor calls it once.
+    // At each of the three loads, the constructor makes one call, and the program makes
+    // 100.
     EXPECT_EQ(session.hits(1), 303u);
     EXPECT_EQ(session.hits(2), 303u);
     EXPECT_EQ(session.printed("sum"), 3 * 5050);
 }
 
-// The client never replies. The program waits a few seconds for the reply to the first
-// change, and does not wait for replies to later changes.
+// The client never replies. The program waits only for the reply to the first change.
 TEST(Libraries, DoNotWaitForeverForAClientThatDoesNotReply)
 {
     Session session;
@@ -72,13 +69,13 @@ TEST(Libraries, DoNotWaitForeverForAClientThatDoesNotReply)
             told += event->text;
     }
     EXPECT_NE(told.find("dtrace did not respond"), std::string::npos) << told;
-    // Later changes are not reported before the client has handled the first one.
+    // The client must handle the first change before later ones are reported.
     EXPECT_EQ(n_changes, 1);
     EXPECT_EQ(session.printed("sum"), 5 * 55);
 }
 
-// The plugin is loaded and unloaded several times. The first event after the plugin's
-// probes have been removed lists exactly these probes.
+// The first event after the plugin's probes have been removed lists exactly these
+// probes.
 TEST(Libraries, ThatAreUnloadedReportTheProbesThatWereRemovedWithThem)
 {
     for (Mechanism mechanism : {Mechanism::automatic, Mechanism::int3}) {
@@ -104,7 +101,6 @@ TEST(Libraries, ThatAreUnloadedReportTheProbesThatWereRemovedWithThem)
             }
             expected.clear();
             auto functions = functions_of(pid, "/plugin.so");
-            // Plant the probe at every second load.
             if (functions.count("plugin_work") != 0 && ++n_loads % 2 == 1) {
                 // plugin_work has no branches, so its extent is the entire function.
                 const Function& work = functions["plugin_work"];

@@ -9,8 +9,8 @@ using namespace dt::agent;
 
 namespace {
 
-// Examines up to n_looks threads in one tick. Only thread 1 is running. Counts in
-// `looks` how many times each thread was examined.
+// Examines up to n_looks threads in one tick, and counts them in `looks`. Only thread 1
+// is running.
 void tick(Rotation& rotation, int n_looks, std::map<pid_t, int>& looks)
 {
     rotation.begin();

@@ -26,9 +26,8 @@ RuntimeMap::Compiled clause(std::uint64_t code, std::uint32_t epid)
     return {TargetAddr{code}, TargetAddr{0x1000}, 0, epid};
 }
 
-// Several entries of config().sites may serve one site, one for each compiled clause.
-// Returns the first n of them in the order in which a firing thread uses them,
-// beginning with config().sites[site].
+// Returns the first n entries of config().sites for one site, in the order of use.
+// There is one entry for each compiled clause.
 std::vector<dt_rt_site> chain(const RuntimeMap& map, std::uint32_t site, std::size_t n)
 {
     std::vector<dt_rt_site> all;
@@ -54,8 +53,8 @@ protected:
     std::uint32_t site = 0;
 };
 
-// Root can open the inode for writing in spite of its permissions. In that case, the
-// seal prevents writes.
+// Root can open the inode for writing despite its permissions, but the seal prevents
+// writes.
 TEST_F(RuntimeMapTest, ATargetCannotWriteToTheConfigThroughTheDescriptorThatItMaps)
 {
     struct stat info {};
@@ -74,13 +73,12 @@ TEST_F(RuntimeMapTest, ATargetCannotWriteToTheConfigThroughTheDescriptorThatItMa
               MAP_FAILED);
 }
 
-// A hostile process that could write to the config in spite of the seals must not be
-// able to make the agent use an index or an address of its choice.
+// A hostile process that can write to the config must not choose an index or an address
+// for the agent.
 TEST(RuntimeMap, ReadsNothingBackFromTheConfigThatItShares)
 {
-    // The test overwrites two parts of the config. The first part contains the first
-    // 1000 sites and all fields before them, except the robust word. The second part
-    // contains the first 1000 elements of `firings`.
+    // The test overwrites the config up to site 1000, except the robust word, and 1000
+    // elements of `firings`.
     constexpr std::array<std::array<std::size_t, 2>, 2> parts{
         {{offsetof(dt_rt_config, magic), offsetof(dt_rt_config, sites[1000])},
          {offsetof(dt_rt_config, firings), offsetof(dt_rt_config, firings[1000])}}};
@@ -160,7 +158,7 @@ TEST_F(RuntimeMapTest, AProbeThatIsEnabledRepeatedlyReusesItsSites)
 TEST_F(RuntimeMapTest, ALibraryThatIsLoadedRepeatedlyReusesThePlacesOfItsFirings)
 {
     const std::vector<dt_rt_firing> two{{7, DT_RT_ENTRY, 0}, {8, DT_RT_OFFSET, 0}};
-    // `site` keeps its entry in the table of firings until the end of the test.
+    // `site` keeps its entry in the table until the end of the test.
     ASSERT_TRUE(map.set_firings(site, std::span(&firing, 1)));
     for (std::uint32_t i = 0; i < DT_RT_MAX_FIRINGS; i++) {
         auto other = map.add_site(TargetAddr{0x400100});
@@ -186,8 +184,7 @@ TEST_F(RuntimeMapTest, FreeingASiteAlsoFreesTheSitesOfItsOtherClauses)
     EXPECT_EQ(again, (std::set<std::uint32_t>{site, sites[0].next, sites[1].next}));
 }
 
-// The additional sites of probes with several clauses must leave enough sites for other
-// probes.
+// Probes with several clauses must leave enough sites for other probes.
 TEST_F(RuntimeMapTest, TheEngineRunsProbesOfSeveralClausesIfHalfOfTheSitesAreInUse)
 {
     for (std::uint32_t i = 1; i < DT_RT_MAX_SITES / 2; i++)

@@ -55,8 +55,8 @@ pid_t Session::create(const std::vector<std::string>& argv, EvalTime evaltime,
 {
     auto target = agent_->create(argv, env, evaltime);
     EXPECT_TRUE(target) << target.error().text;
-    // After a failure, return a pid that no process has. A test may call kill() with
-    // the returned pid, and kill(0) would signal the test's own process group.
+    // No process has this pid. With pid 0, a kill() would signal the test's own process
+    // group.
     return target ? target->pid : 0x3fffffff;
 }
 

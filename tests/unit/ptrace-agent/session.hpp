@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fixture of the agent's tests: an agent, the notebook of engine_double.hpp in the
-// arena, and the victims that the agent traces.
+// The fixture of the agent's tests: an agent, the notebook of engine_double.hpp, and
+// the victims that the agent traces.
 #pragma once
 
 #include "engine_double.hpp"
@@ -16,8 +16,8 @@ namespace dt::test {
 
 std::string victim(const std::string& name); // returns the path of a test program
 
-// Returns an entry site of a function of the target's program, or of `object`. Fails
-// the test if there is no function of this name.
+// Returns an entry site of a function of the program, or of `object`. Fails the test if
+// the function does not exist.
 Site entry_site(pid_t pid, const std::string& function, std::uint32_t probe,
                 const std::string& object = "");
 
@@ -54,22 +54,20 @@ public:
     // Plants an entry probe on a function of the program, or of `object`.
     void plant_entry(pid_t pid, const std::string& function, std::uint32_t probe,
                      const std::string& object = "");
-    // Plants a return probe on a function of the program.
     void plant_return(pid_t pid, const std::string& function, std::uint32_t probe);
     // Plants sites. Fails the test if a site is refused.
     void plant(pid_t pid, const std::vector<Site>& sites);
 
-    // Resumes the process, and handles events until it ends. Returns its wait status.
-    // If the agent exits, or if no event arrives for 30 s, kills the process, fails the
-    // test and returns -1.
+    // Resumes the process, and handles events until it ends. Returns its wait status,
+    // or -1 (and fails the test) if no event arrives for 30 s.
     int run_to_end(pid_t pid);
     // Returns the next event, or nullopt if no event arrives within this time.
     std::optional<AgentEvent> event(int timeout_ms = 10000);
     std::vector<AgentEvent> others; // the other events that run_to_end() received
 
     std::string output(); // returns all output of the victims so far
-    // Returns the number that follows a word in the output, or -1 if the word is not
-    // there. For the output "calls 12", printed("calls") returns 12.
+    // Returns the number after a word in the output, or -1. For the output "calls 12",
+    // printed("calls") returns 12.
     long printed(const std::string& word);
     AgentClient release_agent() { return std::move(*agent_); }
 
@@ -81,8 +79,8 @@ private:
     std::optional<AgentClient> agent_;
 };
 
-// A victim that the test itself starts, without an agent. Its stdin and stdout are
-// pipes, and the test holds the other ends.
+// A victim that the test starts without an agent. Its stdin and stdout are pipes to the
+// test.
 class FreeVictim {
 public:
     explicit FreeVictim(const std::vector<std::string>& argv,
@@ -91,7 +89,7 @@ public:
     pid_t pid() const { return pid_; }
     std::string read_line();
     void say(const char* text);
-    // Closes the victim's stdin, appends its output to `rest`, and waits until it ends.
+    // Closes the victim's stdin, appends its output to `rest`, and waits for it.
     // Returns its wait status.
     int finish();
     std::string rest;

@@ -107,8 +107,8 @@ TEST(Signals, KillTheProcessThatTheyKillWithoutProbes)
     EXPECT_TRUE(WIFSIGNALED(event->status) && WTERMSIG(event->status) == SIGUSR1);
 }
 
-// If a system call is dispatched to the program (PR_SET_SYSCALL_USER_DISPATCH), its
-// SIGSYS may be pending when the agent stops the thread.
+// The SIGSYS of a dispatched system call (PR_SET_SYSCALL_USER_DISPATCH) may be pending
+// when the agent stops the thread.
 TEST(Signals, OfDispatchedSystemCallsAreDeliveredOnceEvenIfTheThreadIsStoppedOften)
 {
     FreeVictim target({victim("taken"), "dispatched", "300000"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests slots, the places in a target in which threads run copies of displaced
-// instructions. This process is the target.
+// Tests slots, where threads of a target run copies of displaced instructions. This
+// process is the target.
 #include "own_page.hpp"
 #include "ptrace-agent/address_space.hpp"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests targets that create processes and programs (fork, vfork, clone, exec), and
-// targets that throw exceptions.
+// Tests targets that create processes and programs, and targets that throw exceptions.
 #include "session.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +36,7 @@ TEST(Tasks, ChildrenThatShareTheMemoryAlsoFire)
     session.plant_entry(pid, "work", 1);
     EXPECT_EQ(session.run_to_end(pid), 0) << session.output();
     EXPECT_EQ(session.printed("good"), 90);
-    // In each round, a vfork child, a clone with CLONE_VM, and the parent each make one
+    // In each round, a vfork child, a clone with CLONE_VM and the parent each make a
     // call.
     EXPECT_EQ(session.printed("calls"), 90);
     EXPECT_EQ(session.hits(1), 90u);
@@ -78,9 +77,8 @@ TEST(Tasks, ExecFromAThreadRemovesAllProbesAndIsReported)
     EXPECT_EQ(n_execs, 5u);
 }
 
-// The agent keeps its data about the memory of the first program while it has data
-// about the children of that program. When the agent deletes the data about the first
-// program, the probes of the second program must stay.
+// The agent deletes its data about the first program when the children have exited. The
+// probes of the second program must stay.
 TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)
 {
     Session session;
@@ -105,9 +103,8 @@ TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)
     EXPECT_EQ(session.hits(1), 60u);
 }
 
-// The move constructor of AgentClient must copy the client's count of execs, because
-// the agent compares this count with its own. When the test moves the client, the reply
-// to expect() is still unread.
+// The move constructor of AgentClient must copy the count of execs, which the agent
+// compares with its own.
 TEST(Tasks, AClientThatIsMovedAfterAnExecCanPlant)
 {
     Session session;

@@ -70,7 +70,6 @@ TEST_F(TracepointsOfText, AreListedWithoutAJumpUntilTheyHaveOne)
     EXPECT_EQ(space.tracepoints.without_jump(), (std::vector{all[2], all[0]}));
     EXPECT_EQ(space.tracepoints.without_jump(page.at() + 3, page.at() + 6),
               std::vector{all[0]});
-    // A breakpoint is written where the jump was.
     all[1]->site.reset();
     EXPECT_TRUE(space.tracepoints.write_breakpoints({all[1]}).empty());
     EXPECT_EQ(space.tracepoints.without_jump().size(), 3u);

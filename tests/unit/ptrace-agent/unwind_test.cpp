@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests frame rules, which are built from the call frame information of real programs.
-// A walk with the rules must find the same frames as libunwind.
+// Tests that a walk with frame rules finds the same frames as libunwind.
 #include "session.hpp"
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
@@ -29,7 +28,6 @@ namespace {
 constexpr std::uint32_t max_frames = 64;
 using Pcs = std::vector<std::uint64_t>;
 
-// Returns the CPU time of a process. Returns 0 if it has exited.
 std::uint64_t cpu_ns(pid_t pid)
 {
     clockid_t clock = 0;
@@ -57,8 +55,8 @@ public:
             execvp(args[0], args.data());
             _exit(127);
         }
-        // When the program has used this much CPU time, its libraries are mapped and
-        // its loop runs.
+        // After this much CPU time, the program's libraries are mapped and its loop
+        // runs.
         constexpr std::uint64_t start_ns = 100'000'000;
         EXPECT_TRUE(wait_until([this] { return cpu_ns(pid_) >= start_ns; }));
         ptrace(PTRACE_SEIZE, pid_, nullptr, nullptr);
@@ -71,7 +69,6 @@ public:
         waitpid(pid_, nullptr, __WALL);
     }
 
-    // Calls see() for n_steps consecutive instructions, at n_bursts random moments.
     template <class See> void sample(int n_bursts, int n_steps, See see)
     {
         std::mt19937 random(7);
@@ -105,8 +102,8 @@ public:
             unwind_user_stack(process_, regs, pcs.data(), max_frames)));
         return pcs;
     }
-    // Walks the stack with the rules. Returns nullopt if an address has no rule, if a
-    // rule cannot be applied, or if the stack has only one frame.
+    // Walks the stack with the rules. Returns nullopt if a rule fails, or if there is
+    // only one frame.
     std::optional<Pcs> by_rules(const Registers& regs)
     {
         auto read = [this](std::uint64_t at, std::uint64_t& value) {
@@ -198,8 +195,8 @@ TEST(Rules, ForTextWithoutAFileGuessByTheFramePointer)
     munmap(page, 4096);
 }
 
-// The first entry of libc's own PLT is `jmp *slot; push $n; jmp plt0`, with six, five
-// and five bytes. Its unwind information is one expression for all three instructions.
+// A PLT entry of libc is `jmp *slot; push $n; jmp plt0`, with six, five and five bytes.
+// One unwind expression describes it.
 TEST(Rules, OfAPltEntryIncludeTheWordThatItPushes)
 {
     Dl_info libc{};

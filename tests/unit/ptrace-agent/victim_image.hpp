@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the functions of a victim through its symbol table, and compares the text of a
-// process with its files.
+// Finds the functions of a victim, and compares the text of a process with its files.
 #pragma once
 
 #include "ptrace-agent/wire/client.hpp"
@@ -17,8 +16,7 @@ struct Function {
     std::vector<std::byte> text; // its text in the file
 };
 
-// Returns the functions and data objects of the mapped program or library whose path
-// ends in `name`.
+// Returns the symbols of the mapped program or library whose path ends in `name`.
 std::map<std::string, Function> functions_of(pid_t pid, const std::string& name);
 
 std::vector<std::byte> text_at(pid_t pid, TargetAddr at, std::size_t n);
@@ -26,9 +24,8 @@ std::vector<std::byte> text_at(pid_t pid, TargetAddr at, std::size_t n);
 // Returns all return sites of a function, with the probe's id.
 std::vector<Site> return_sites(const Function& function, std::uint32_t probe);
 
-// Compares all read-only text that the process has mapped from files with these files.
-// Returns "" if the text is identical. Otherwise describes the first difference, or
-// names the file that cannot be read.
+// Compares all read-only text of the process with its files. Returns "" or the first
+// difference.
 std::string text_difference(pid_t pid);
 
 // Returns whether a thread of the process is stopped or traced.

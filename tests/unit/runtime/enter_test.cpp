@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the code that enters and leaves the runtime. It must not change anything that
-// the probed program could notice.
+// Tests the code that enters and leaves the runtime. The probed program must not notice
+// it.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <atomic>
@@ -49,9 +49,8 @@ TEST(Enter, CountsEachCallOfEightThreadsOnce)
     EXPECT_EQ(runtime.n_upcalls, 0u);
 }
 
-// Each thread stores 500 keys per round, and all shards are read only once or twice per
-// round. An aggregation buffer holds about 90 keys. If full shards were not parked (see
-// dif/shard.c), most keys would be dropped.
+// An aggregation buffer holds about 90 keys, and each thread stores 500 keys per round.
+// So full shards must be parked (dif/shard.c).
 TEST(Enter, ParksShardsWithoutLosingAFiring)
 {
     InProcess runtime("pid1:a.out:work:entry { @[timestamp] = count(); }", 128,
@@ -129,8 +128,8 @@ std::uint64_t blocked_signals(const std::uint64_t* set = nullptr)
     return before;
 }
 
-// If the agent dies while it has blocked a thread's signals, the thread itself restores
-// its signal mask at the next site.
+// If the agent dies while it has blocked a thread's signals, the thread restores its
+// mask at the next site.
 TEST(Enter, PutsBackTheMaskThatADeadAgentLeftBehind)
 {
     const std::uint64_t mine = 1ull << (SIGUSR2 - 1);
@@ -170,8 +169,7 @@ TEST(Enter, PutsBackTheMaskThatADeadAgentLeftBehind)
     }
 }
 
-// If a debugger steps over pushfq, the pushed flags contain TF, which must not be
-// restored.
+// A debugger's step over pushfq pushes TF, which must not be restored.
 TEST(Enter, KeepsADebuggersStepOutOfTheProgramsFlags)
 {
     InProcess runtime(count);
@@ -181,7 +179,7 @@ TEST(Enter, KeepsADebuggersStepOutOfTheProgramsFlags)
         if (child == 0) {
             ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
             raise(SIGSTOP);
-            // Do not use popfq here. A step over popfq would set the program's own TF.
+            // A step over popfq would set the program's own TF.
             std::uint64_t after;
             __asm__ volatile("lea -256(%%rsp), %%rsp\n"
                              "test %2, %2\n"
@@ -199,7 +197,7 @@ TEST(Enter, KeepsADebuggersStepOutOfTheProgramsFlags)
         }
         int status = 0;
         ASSERT_EQ(waitpid(child, &status, 0), child);
-        // Step the child until the runtime has made its frame, then continue the child.
+        // Step until the runtime has made its frame.
         auto base = reinterpret_cast<std::uint64_t>(runtime.base());
         bool inside = false;
         for (int i = 0; i < 100000 && !inside; i++) {
@@ -290,7 +288,7 @@ TEST(Enter, UsesAtMost160BytesOfTheStackItCameOn)
     auto* page = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(page, 4096, PROT_NONE);
-    // The additional 8 bytes are for the return address that with_stack_at() pushes.
+    // 8 bytes are for the return address that with_stack_at() pushes.
     with_stack_at(page + 4096 + 160 + 8, work);
     EXPECT_EQ(fires_counted(runtime), 1u);
     munmap(page, 8192);

@@ -1,6 +1,5 @@
-# Fails if an object of the runtime has an instruction with vector or x87 registers. Exceptions are dt_flop(), which
-# restores them, and moves from %xmm to general registers. Also fails if the linked image has a relocation or a writable
-# part.
+# Fails if the runtime uses vector or x87 registers outside dt_flop(), except in moves to general registers. Also fails
+# if the image has a relocation or a writable part.
 foreach(object ${OBJECTS})
   if(object MATCHES "\\.o$")
     execute_process(COMMAND ${OBJDUMP} -d --no-show-raw-insn ${object}

@@ -112,8 +112,7 @@ void InProcess::load(const std::string& program)
         throw std::runtime_error(refused);
 }
 
-// Writes a trampoline as described in runtime.h: its head, its tail, and a jump to the
-// target.
+// Writes a trampoline (runtime.h): its head, its tail, and a jump to the target.
 Function InProcess::probed(std::vector<Probe> probes, const void* target,
                            std::uint32_t condition)
 {
@@ -139,8 +138,8 @@ Function InProcess::probed(std::vector<Probe> probes, const void* target,
     put({0x48, 0x8d, 0xa4, 0x24}); // lea 128(%rsp),%rsp
     put32(128);
     put({0xff, 0x25}); // jmp *target
-    // The jump reads the target from an aligned word, because with AC set an unaligned
-    // load causes SIGBUS.
+    // The target is an aligned word, because with AC set an unaligned load causes
+    // SIGBUS.
     const std::uint32_t literal = trampoline_bytes - 8;
     put32(literal - n - 4);
     std::memcpy(at + literal, &target, 8);
@@ -280,8 +279,7 @@ struct Moment {
     std::uint64_t tsc, mono_ns, wall_ns;
 };
 
-// Reads the clocks many times and returns the fastest reading, which was most likely
-// not interrupted.
+// Returns the fastest of many readings, which was most likely not interrupted.
 static Moment read_clocks()
 {
     Moment best{};
@@ -315,8 +313,8 @@ void InProcess::set_clock()
     clock.seq = 2;
 }
 
-// Clears AC and calls answer(). The kernel does not clear AC for a signal handler. With
-// AC set, an unaligned access causes SIGBUS, and sanitizers make such accesses.
+// Clears AC, with which the unaligned accesses of sanitizers cause SIGBUS. The kernel
+// does not clear AC for a signal handler.
 __attribute__((no_sanitize("address", "undefined"))) void
 InProcess::on_signal(int signal, siginfo_t* info, void* context)
 {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sets up the runtime in the test process. Its image, config and stacks are at the
-// offsets that runtime.h defines. The test writes the sites with their trampolines, and
-// creates an arena that contains a D program. Signal handlers do the work of the agent:
-// they fix up faulting loads and answer upcalls.
+// Sets up the runtime in the test process. Signal handlers fix up faulting loads and
+// answer upcalls, as the agent does.
 #pragma once
 
 #include "ptrace-agent/native/native.hpp"
@@ -34,8 +32,8 @@ public:
 
     void load(const std::string& program);
 
-    // probed() makes a site with these probes, and returns the function to call instead
-    // of `target`. A name is, for example, "pid1:a.out:work:entry".
+    // probed() makes a site with these probes. Returns the function to call instead of
+    // `target`. A name is, for example, "pid1:a.out:work:entry".
     struct Probe {
         std::string name;
         dt_rt_kind kind = DT_RT_ENTRY;
@@ -43,8 +41,8 @@ public:
     };
     Function probed(std::vector<Probe> probes, const void* target,
                     std::uint32_t condition = 0);
-    // Compiles the clauses of the site's probe, up to the first clause that only the
-    // engine can run. Returns "", or the reason if not even one clause is compiled.
+    // Compiles the clauses of the site's probe, up to the first one that only the
+    // engine can run. Returns "", or the reason if no clause is compiled.
     std::string compile(Function trampoline);
     void set_inert(Function trampoline);
     bool use_rseq = true; // applies to clauses that are compiled afterwards
@@ -56,15 +54,15 @@ public:
     dt_rt_header& header() { return *reinterpret_cast<dt_rt_header*>(base_); }
     std::byte* base() { return base_; }
     void add_thread(); // adds the calling thread
-    // Adds the operands of a static probe's arguments. Returns the value for the
-    // probe's Probe::arg0.
+    // Adds the operands of a static probe's arguments. Returns Probe::arg0 of the
+    // probe.
     std::uint64_t add_operands(const std::vector<dt_operand>& operands);
     void add_range(const void* start, std::uint64_t bytes);
     // Sets the session's clock as a consumer does, so that it follows CLOCK_MONOTONIC.
     void set_clock();
 
-    // A signal handler calls this function to reply to upcalls in place of the agent.
-    // If the function is empty, upcalls are refused.
+    // A signal handler calls this function to reply to an upcall. If it is empty,
+    // upcalls are refused.
     std::function<int(dt_rt_upcall&)> upcall;
     unsigned n_upcalls = 0, n_faults = 0;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests which clauses are compiled, the order of a probe's clauses, and that the engine
-// continues at the first clause that compiled code cannot run.
+// Tests which clauses are compiled, and where the engine continues.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +8,7 @@ using namespace runtime_test;
 
 namespace {
 
-// If the engine must run a clause, it also runs all later clauses of the probe.
+// If the engine runs a clause, it also runs all later clauses of the probe.
 TEST(Native, RunsTheClausesOfAProbeInTheirOrder)
 {
     const char* const entries = "pid1:a.out:work:entry { self->n += arg0; }"
@@ -40,8 +39,8 @@ TEST(Native, RunsTheClausesOfAProbeInTheirOrder)
     }
 }
 
-// If compiled code cannot run a clause, the engine continues with that clause. It does
-// not run the earlier clauses again.
+// The engine continues with the clause that compiled code cannot run. Earlier clauses
+// do not run again.
 TEST(Native, GoesOnInTheEngineWhereAClauseCannot)
 {
     InProcess runtime("pid1:a.out:work:entry { @ = count(); }"

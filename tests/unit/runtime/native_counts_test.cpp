@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that compiled clauses count exactly, whatever happens to the threads that run
-// them, and that the program's behaviour does not change.
+// Tests that compiled clauses count exactly, even if their threads are interrupted or
+// die. The program's behaviour must not change.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <csignal>
@@ -32,9 +32,8 @@ TEST(Native, CountsOnTheThreadsOwnCpuWithoutAShard)
     }
 }
 
-// The address of the second word is used as the abort address of a restartable
-// sequence. The kernel kills a process if the word before the abort address is not the
-// signature that glibc has registered (RSEQ_SIG).
+// The word before the abort address of a restartable sequence must be RSEQ_SIG.
+// Otherwise the kernel kills the process.
 static const std::uint32_t signed_place[2] = {0x53053053, 0};
 
 TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
@@ -48,8 +47,8 @@ TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
         ASSERT_EQ(runtime.compile(work), "");
         runtime.config().rseq = how != 2;
         // If `how` is 3, the thread seems to be in a restartable sequence of the
-        // program. Compiled code must then not change rseq_cs. At the next preemption,
-        // the kernel clears rseq_cs, because the thread is not really in a sequence.
+        // program. Compiled code must not change rseq_cs, but the kernel clears it at a
+        // preemption.
         struct rseq_cs its_own {};
         its_own.abort_ip = reinterpret_cast<std::uint64_t>(&signed_place[1]);
         unsigned kept = 0;
@@ -95,8 +94,8 @@ TEST(Native, CountsExactlyWhateverHappensToItsThreads)
     }
 }
 
-// Each step of a debugger interrupts the restartable sequence. If the sequence
-// restarted after each step, it would never end.
+// Each step of a debugger interrupts the restartable sequence, which must not restart
+// forever.
 TEST(Native, ComesToAnEndUnderADebuggersSteps)
 {
     InProcess runtime("pid1:a.out:work:entry { @a = count(); @b[arg0] = sum(arg0); }");
@@ -151,8 +150,7 @@ TEST(Native, UsesAtMost216BytesOfTheStackItCameOn)
         for (int i = 0; i < 3; i++) { // the keys are absent at first, then stored
             begins();
             mprotect(page, 4096, PROT_NONE);
-            // The additional 8 bytes are for the return address that with_stack_at()
-            // pushes.
+            // 8 bytes are for the return address that with_stack_at() pushes.
             with_stack_at(page + 4096 + 216 + 8, work);
             mprotect(page, 4096, PROT_READ | PROT_WRITE);
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the counters of keys. Checks which keys have counters, that a counter and the
-// engine's entry have the same key, and what happens to a key if no entry is free.
+// Tests which keys have counters, and whether a counter and the engine's entry have the
+// same key.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include "dif/counters.h"
@@ -14,7 +14,6 @@ using namespace runtime_test;
 
 namespace {
 
-// Returns the aggregation of the first clause.
 const dt_action& aggregation(InProcess& runtime)
 {
     dt_clause& clause = runtime.session.clause(0);
@@ -53,8 +52,8 @@ TEST(Native, CountsAKeyFromItsSecondTimeOn)
     EXPECT_EQ(sum, 5u * 67);
 }
 
-// One clause has two probes with different names. For each probe, the engine's entry
-// and the counters of compiled code must have the same key.
+// One clause has two probes with different names. For each probe, the engine and
+// compiled code must use the same key.
 TEST(Native, CountsByTheNamesOfTheProbeAndWhoTheThreadIs)
 {
     InProcess runtime("pid1:a.out::entry"
@@ -124,8 +123,7 @@ TEST(Native, LeavesKeysForWhichThereIsNoPlaceToTheEngine)
         EXPECT_EQ(n, 3u);
 }
 
-// An entry stays claimed if the thread that claimed it has died. No other thread uses
-// the entry.
+// An entry stays claimed if its thread has died. No other thread uses the entry.
 TEST(Native, WaitsForNoPlaceThatIsClaimed)
 {
     InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); }");

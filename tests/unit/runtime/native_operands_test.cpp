@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests arguments of static probes in compiled clauses: each form of operand, operands
-// that only the engine reads, and memory that is not mapped.
+// Tests arguments of static probes in compiled clauses: all forms of operands, and
+// memory that is not mapped.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <bit>
@@ -29,9 +29,8 @@ dt_operand memory(dt_u8 base, dt_s64 displacement, dt_u8 bytes, dt_u8 flags = 0)
     return {displacement, DT_OPERAND_MEMORY, bytes, flags, base, none, 0, 0, 0};
 }
 
-// Compiles a clause, by default trace(arg0), for a static probe whose arg0 is this
-// operand. fire() returns the recorded value, or ~0 after a fault. `why` is the reason
-// if the clause is not compiled.
+// Compiles a clause for a static probe with this operand. fire() returns the recorded
+// value, or ~0 after a fault. `why` is the reason if the clause is not compiled.
 class Traced {
 public:
     explicit Traced(const dt_operand& operand, const char* text = "{ trace(arg0); }")
@@ -98,8 +97,7 @@ TEST(NativeOperands, AreReadFromWhereverTheCompilerLeftThem)
     }
 }
 
-// The words of the frame are near the stack pointer, so they need no entry in the table
-// of ranges.
+// Words near the stack pointer need no entry in the table of ranges.
 TEST(NativeOperands, OfTheFrameNeedNoRange)
 {
     Registers registers{};
@@ -120,7 +118,7 @@ TEST(NativeOperands, OfTheFrameNeedNoRange)
 }
 
 // The engine reads unknown addresses with a system call. An invalid address causes a D
-// fault, but no signal that the program could notice.
+// fault, but no signal.
 TEST(NativeOperands, OfAnAddressThatNobodyKnowsAreTheEngines)
 {
     Registers registers{};
@@ -152,8 +150,7 @@ TEST(NativeOperands, OfMemoryThatHasGoneFaultOnceHereAndOnceInTheEngine)
     munmap(page, 4096);
 }
 
-// If the predicate is false, compiled code does not read the arguments of the actions.
-// Neither does the engine.
+// If the predicate is false, the arguments of the actions are not read.
 TEST(NativeOperands, OfActionsAreReadBehindThePredicate)
 {
     InProcess runtime("pid1:a.out:work:entry /arg0 != 0/ { trace(arg1); }", 1);

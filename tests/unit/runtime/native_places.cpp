@@ -62,8 +62,7 @@ dt_operand Places::operand(Random& random) const
             out.segment = 'f';
             out.value = 8 * static_cast<dt_s64>(random.below(6));
         }
-        // If the base is rsp (4), the value stays 0 and there is no index. The operand
-        // is then the return address. The rest of the stack differs between the runs.
+        // With base rsp (4), only the return address is the same in both runs.
     } else if (out.reg != 4) {
         out.value = random.below(64);
         if (out.reg != 5 && random.one_in(4))
@@ -82,8 +81,8 @@ void Places::point(Random& random, Registers& registers, const void* frame) cons
                                 &registers.rsi, &registers.r10, &registers.r12})
         if (!random.one_in(5))
             *each = address(random);
-    // If rbp points to `frame`, the index rcx must be small, so that the operand is in
-    // `frame`. The rest of the stack differs between the runs.
+    // With a small index, the operand is in `frame`. The rest of the stack differs
+    // between the runs.
     bool on_stack = random.one_in(4);
     if (on_stack)
         registers.rbp = reinterpret_cast<std::uint64_t>(frame);

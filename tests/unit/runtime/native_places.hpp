@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random numbers that resemble the values in programs, and operands of static probes
-// that refer to memory of all kinds.
+// Random numbers that resemble the values in programs, and operands of static probes.
 #pragma once
 
 #include "tests/unit/runtime/in_process.hpp"
@@ -15,8 +14,7 @@ public:
     explicit Random(std::uint64_t seed) : random_(seed) {}
     unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
     bool one_in(unsigned n) { return below(n) == 0; }
-    // Returns a limit of an integer type, a random 64-bit number, a random shorter one,
-    // or a small negative number.
+    // Returns a limit of an integer type, a random number, or a small negative number.
     std::uint64_t number()
     {
         static constexpr std::uint64_t ends[] = {
@@ -37,9 +35,8 @@ private:
     std::mt19937_64 random_;
 };
 
-// Three pages of memory to which operands refer. The first page is in the agent's table
-// of ranges. The second page is in the table but can no longer be read. The third page
-// is not in the table. The compiled and the interpreted run use the same memory.
+// Three pages. The first is in the agent's table of ranges. The second is in the table,
+// but cannot be read. The third is not in the table.
 class Places {
 public:
     Places();
@@ -50,15 +47,14 @@ public:
     {
         runtime.add_range(reinterpret_cast<const void*>(at_), 2 * page);
     }
-    // Returns a random address in this memory. Most addresses are in the first page.
     std::uint64_t address(Random& random) const
     {
         return at_ + (random.one_in(4) ? random.below(3) : 0) * page +
                random.below(page - 300);
     }
     dt_operand operand(Random& random) const;
-    // Prepares the registers that operands use. Most base registers get an address in
-    // this memory. Sometimes rbp gets the address of `frame`, and rcx a small index.
+    // Sets the registers that operands use, mostly to addresses in this memory.
+    // Sometimes rbp gets the address of `frame`, and rcx a small index.
     void point(Random& random, Registers& registers, const void* frame) const;
 
 private:

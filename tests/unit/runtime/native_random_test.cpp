@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Runs random clauses twice, compiled and interpreted. Both runs must leave the same
-// registers, records, aggregations, variables and drops. Arguments of static probes are
-// in registers of all kinds, at invalid addresses, and in three pages of memory: a
-// readable one, one that cannot be read, and one that is not in the agent's table of
-// ranges.
+// registers, records, aggregations, variables and drops.
 #include "tests/unit/runtime/native_places.hpp"
 #include "tests/unit/runtime/native_support.hpp"
 
@@ -59,8 +56,8 @@ private:
                    expression(2) + "; ";
         }
     }
-    // Returns an expression for a key. Most keys have only a few different values, as
-    // in real programs. Some keys are shorter than eight bytes.
+    // Returns an expression for a key. Most keys have only a few different values. Some
+    // keys are shorter than eight bytes.
     std::string key()
     {
         static const char* const names[] = {"probeprov", "probemod", "probefunc",
@@ -144,9 +141,8 @@ private:
     unsigned n_args_ = 6, n_names_ = 0;
 };
 
-// Makes a firing unusual in random ways. A busy shard and an expired lease are tested
-// only with clauses that need the shard. For other clauses the results would differ,
-// because compiled code counts without a shard and the engine does not.
+// Makes a firing unusual in random ways. If no shard is needed, the shard stays free
+// and the lease valid, because compiled code and the engine would differ.
 void disturb(Generator& random, InProcess& runtime, bool shard_is_needed)
 {
     dt_session& session = runtime.session.session();
@@ -197,8 +193,7 @@ std::string shown(const Outcome& outcome)
     return out;
 }
 
-// Returns a record as text, with the values that the clause recorded. The bytes between
-// the values are omitted, because they are not defined.
+// Returns a record as text. Omits the bytes between the values, which are undefined.
 std::string shown(InProcess& runtime, const dif_test::Record& record)
 {
     const auto* ecbs = static_cast<dt_ecb*>(
@@ -288,8 +283,8 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
                     config.options[DTRACEOPT_bufpolicy] = DT_BUFPOLICY_FILL;
             });
             dt_clock& clock = runtime.session.session().clock;
-            // An even seq that is not 0 makes the clock valid. Its time advances only
-            // in disturb().
+            // An even seq that is not 0 makes the clock valid. Only disturb() advances
+            // it.
             clock.seq = 2;
             clock.shift = 32;
             clock.mono_ns = 1000000;
@@ -342,8 +337,7 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
     EXPECT_GE(n_cases, n_programs * 20);
     EXPECT_GE(n_counting, n_programs / 15);
     EXPECT_GE(n_recording, n_programs / 15);
-    // n_of_static counts the programs with a static probe for which compiled code ran
-    // more than 20 of the firings.
+    // Static probes for which compiled code ran more than 20 firings.
     EXPECT_GE(n_of_static, n_programs / 40);
     for (const auto& [why, n] : refused)
         std::printf("%6u %s\n", n, why.empty() ? "compiled" : why.c_str());

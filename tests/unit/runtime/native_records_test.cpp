@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests that compiled clauses record what the engine would record, and only complete
-// records, whatever happens to the threads that run them.
+// Tests that compiled clauses record what the engine would record, in complete records.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <csignal>
@@ -81,7 +80,7 @@ TEST(Native, LeavesABusyShardAndAFullBufferToTheEngine)
     EXPECT_GE(runtime.session.drops(DTRACEDROP_PRINCIPAL), 80u);
     for (unsigned n = 0; n < 2; n++)
         EXPECT_EQ(runtime.session.shard(n).lock, 0u);
-    // Values that a target has overwritten must not be trusted.
+    // Values that a target can overwrite must not be trusted.
     for (unsigned n = 0; n < 2; n++) {
         runtime.session.shard(n).active = 0xffffffff;
         for (auto& buffer : runtime.session.shard(n).principal)
@@ -111,13 +110,12 @@ TEST(Native, RecordsWholeRecordsWhateverHappensToItsThreads)
     EXPECT_EQ(n_records + runtime.session.drops(DTRACEDROP_PRINCIPAL) +
                   runtime.session.drops(DTRACEDROP_NOSHARD),
               n_calls);
-    // The engine runs only the firings that found a busy shard or a full buffer.
+    // The engine runs only firings that find a busy shard or a full buffer.
     EXPECT_LT(fired_by_engine(runtime), n_calls);
 }
 
-// Kills a thread at each instruction of the compiled code in turn. A record that the
-// killed thread has not published must not be visible. If the killed thread held a
-// shard, another thread must be able to use that shard.
+// Kills a thread at each instruction of the compiled code. An unpublished record must
+// not be visible, and another thread must be able to use the shard.
 TEST(Native, WhoIsKilledInItLeavesWholeRecordsAndNoShardBehind)
 {
     InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); trace(arg0); }", 1);

@@ -10,10 +10,9 @@ probed_add:
 	ret
 
 	/*
-	 * void with_registers(struct Registers *, void (*function)(void)): loads all general
-	 * registers except %rsp, and the flags, from the structure, calls the function, and
-	 * stores the registers and flags in the structure. It also loads the vector registers
-	 * from vectors_before, and stores them in vectors_after.
+	 * void with_registers(struct Registers *, void (*function)(void)): loads
+	 * general registers and flags from the structure, calls the function, and
+	 * stores them. Also loads vectors_before and stores vectors_after.
 	 */
 	.globl with_registers
 with_registers:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests stacks that the runtime walks with the agent's unwind rules, and stacks that
-// only the agent itself can walk.
+// Tests stacks that the runtime walks with the agent's rules, and stacks that only the
+// agent can walk.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@ using namespace runtime_test;
 
 namespace {
 
-// A site that is reached while %rbp points into a stack that the test has built. The
-// return addresses on that stack are `first`, `second` and `third`.
+// A site that is reached while %rbp points into a stack with the return addresses
+// `first`, `second` and `third`.
 class Stack : public testing::Test {
 protected:
     static constexpr std::uint64_t first = 0x11111, second = 0x22222, third = 0x33333;
@@ -44,7 +44,6 @@ protected:
     static dt_rt_rule end_at(std::uint64_t at) { return {at, 0, 0, 0, 0}; }
     static std::uint64_t site() { return reinterpret_cast<std::uint64_t>(probed_work); }
 
-    // Fires once with this %rbp. Returns the stack that was recorded.
     std::vector<std::uint64_t> fire(const void* rbp)
     {
         Registers registers{};
@@ -145,8 +144,8 @@ TEST_F(Stack, WithoutUnwindInformationFollowsTheFramePointerForABit)
     add(guess(second - 1));
     EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first, second}));
     EXPECT_EQ(n_asked, 0u);
-    // The runtime does not follow an %rbp that is too far above the stack pointer or
-    // below the stack pointer. It makes an upcall instead.
+    // If %rbp is below the stack pointer or too far above it, the runtime makes an
+    // upcall.
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&stack[0]) + 0x6000)).empty());
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&stack[0]) - 0x6000)).empty());
     EXPECT_EQ(n_asked, 2u);
@@ -203,8 +202,7 @@ TEST_F(Stack, ThatLeavesItsMemoryOrGoesDownIsAskedOfTheAgent)
     EXPECT_TRUE(fire(&elsewhere[10]).empty());
     EXPECT_TRUE(fire(nullptr).empty());
     EXPECT_TRUE(fire(reinterpret_cast<void*>(~7ull)).empty());
-    // This %rbp is far below the stack pointer with which with_registers() reaches the
-    // site.
+    // This %rbp is far below the stack pointer at the site.
     char local;
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&local) - 0x8000)).empty());
     EXPECT_EQ(n_asked, 4u);
@@ -224,8 +222,8 @@ TEST_F(Stack, OnAStackThatTheAgentDoesNotKnowIsAskedOfIt)
 
 TEST_F(Stack, WithAWordThatCannotBeReadIsAskedOfTheAgent)
 {
-    // This memory is the stack of a thread. It is in the table of ranges, but one of
-    // its pages cannot be read.
+    // The stack of a thread, which is in the table of ranges. One of its pages cannot
+    // be read.
     constexpr std::size_t bytes = 1 << 20, page = 4096;
     auto* memory = static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

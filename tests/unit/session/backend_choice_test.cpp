@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the choice of the backends for all 128 combinations of the members of
-// BackendFacts. Each test checks one rule. The numbers of combinations to which the
-// rules apply add up to 128, so the rules cover all combinations.
+// Tests the choice of backends for all 128 combinations of BackendFacts. Each test
+// checks one rule.
 #include "libdtrace/session/backends/backend_choice.hpp"
 
 #include <functional>
@@ -32,8 +31,8 @@ std::string text_of(const BackendFacts& facts)
 
 using Condition = std::function<bool(const BackendFacts&)>;
 
-// Expects a choice for all combinations of facts that satisfy the condition. Returns
-// the number of these combinations.
+// Expects a choice for all combinations that satisfy the condition. Returns their
+// number.
 int expect_for(const Condition& condition, BackendChoice expected)
 {
     int n = 0;

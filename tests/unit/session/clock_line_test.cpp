@@ -46,8 +46,8 @@ TEST(ClockFacts, SayThatTheCounterIsTheClockWheneverTheKernelsClockIsBasedOnIt)
         EXPECT_TRUE(counter_is_clock({name, true, false, false})) << name;
         EXPECT_FALSE(counter_is_clock({name, false, false, false})) << name;
     }
-    // The user selected another clock source. The counter is then the clock only if the
-    // TSC has a constant rate and is the same on all CPUs.
+    // If the user selected another clock source, the TSC must have a constant rate and
+    // be the same on all CPUs.
     EXPECT_TRUE(counter_is_clock({"hpet", false, true, true}));
     EXPECT_FALSE(counter_is_clock({"hpet", false, true, false}));
     EXPECT_FALSE(counter_is_clock({"hpet", false, false, true}));
@@ -75,9 +75,8 @@ TEST(ClockLine, FollowsTheClockThroughChangesOfItsSpeedAndNeverGoesBack)
         for (int k = 0; k < 10; k++) {
             std::uint64_t now = read_line(clock, source.counter());
             ASSERT_GE(now, last);
-            // The speed changes by up to 200 ppm. It takes a second to detect the
-            // change and another second to correct for it, so the error is at most 400
-            // us.
+            // The speed changes by up to 200 ppm. Detection and correction take a
+            // second each.
             ASSERT_NEAR(static_cast<double>(now), source.mono, 400e3) << i;
             if (i % 1000 > 500) {
                 ASSERT_NEAR(static_cast<double>(now), source.mono, 1000) << i;

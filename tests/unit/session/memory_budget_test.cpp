@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests how much memory the control groups of a process still permit it to use. A
-// directory of the test takes the place of /sys/fs/cgroup.
+// Tests how much memory the control groups of a process still permit.
 #include "libdtrace/session/backends/memory_budget.hpp"
 
 #include <cstdlib>
@@ -23,8 +22,7 @@ protected:
     }
     ~ControlGroups() override { std::filesystem::remove_all(scratch_); }
 
-    // Creates a group. `limit` and `used` are its memory limit and its memory usage in
-    // bytes. `limit` may be "max".
+    // Creates a group with a memory limit, which may be "max", and a usage, in bytes.
     void add(const std::string& group, const char* limit, const char* used)
     {
         std::filesystem::create_directories(folder_ + group);
@@ -56,8 +54,8 @@ TEST_F(ControlGroups, TheSmallestRestOfAGroupAndItsParentsCounts)
 TEST_F(ControlGroups, APathIsBelowTheRootOfTheMountOnlyAtASlash)
 {
     add("/db", "900", "100");
-    // This group is outside the mount. It would be found if the root /a were removed from
-    // the path /ab without checking that a slash follows.
+    // This group is outside the mount. The path /ab begins with the root /a, but no
+    // slash follows.
     add("b", "50", "0");
     EXPECT_EQ(left("/a/db", "/a"), 800U);
     EXPECT_EQ(left("/a", "/a"), no_limit);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the subscription to the kernel's process events. A pair of sockets takes the
-// place of the kernel.
+// Tests the subscription to process events. A pair of sockets takes the kernel's place.
 #include "libdtrace/session/new_processes.hpp"
 
 #include "base/clock_ns.hpp"

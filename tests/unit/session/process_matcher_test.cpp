@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Matches descriptions against this test's own process, which has the static probes
-// below. The test's backend only records which probes it should enable.
+// Matches descriptions against this test's own process and its static probes. The
+// test's backend only records which probes it should enable.
 #include "libdtrace/session/process_matcher.hpp"
 
 #include "silent_listener.hpp"
@@ -28,8 +28,7 @@ class RecordingBackend : public Backend {
 public:
     using Backend::Backend;
     using Ids = std::vector<std::uint32_t>;
-    // Each element has the index of a clause in the arena, and the ids of the probes
-    // for which that clause is enabled.
+    // The index of a clause in the arena, and the ids of its enabled probes.
     std::vector<std::pair<std::size_t, Ids>> enabled;
     bool is_full = false;
 
@@ -80,7 +79,6 @@ struct ProcessMatcherTest : testing::Test {
         prog.program = program;
         state.enabled.push_back({&prog, first_clause, true});
     }
-    // Adds a clause with one description.
     void add_clause(const std::string& provider, const std::string& name)
     {
         ProbeSpec spec;

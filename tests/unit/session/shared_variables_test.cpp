@@ -12,7 +12,6 @@ using namespace dt;
 
 namespace {
 
-// Returns shared_between_targets() for a program.
 std::string shared_in(const char* text)
 {
     SilentListener listener;

@@ -42,8 +42,7 @@ TEST(TimerThread, FiresEachTimerAtItsOwnIntervalAndNoneTooEarly)
     timers.stop();
     EXPECT_GE(took, 150ms);
     EXPECT_LE(counter.of(1), took / 5ms);
-    // When the thread wakes up late, it fires for each missed interval, but at most ten
-    // times.
+    // A late thread fires for each missed interval, but at most ten times.
     EXPECT_GE(counter.of(1), 10);
 }
 

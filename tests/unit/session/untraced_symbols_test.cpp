@@ -12,8 +12,7 @@ using namespace dt;
 
 namespace {
 
-// A forked copy of this process. It has the same modules and is killed when this
-// process exits.
+// A forked copy of this process, which is killed when this process exits.
 class Copy {
 public:
     Copy()

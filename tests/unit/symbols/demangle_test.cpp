@@ -53,8 +53,8 @@ TEST(Demangle, PatternsMayNameWhatOnlyTheDemanglerWrites)
     EXPECT_TRUE(NameMatcher("operator new*").matches("_Znwm"));
 }
 
-// Returns a mangled name whose demangled form doubles with each level. With 40 levels,
-// the demangled form would need more than a terabyte.
+// Returns a mangled name. Each level doubles its demangled form, so 40 levels need more
+// than a terabyte.
 static std::string doubling_name(int levels)
 {
     auto reference = [](int number) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests well-formed tables with forged content. Many entries claim the same bytes, so a
-// naive reader would take time proportional to the number of entries multiplied by the
-// number of bytes. Each file here is small.
+// Tests small, forged tables in which many entries claim the same bytes. A reader must
+// not read these bytes for each entry.
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "libdtrace/symbols/elf/code_places.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -37,7 +36,7 @@ public:
         bytes_.resize((bytes_.size() + to - 1) / to * to);
         return *this;
     }
-    // Stores a length in the 32-bit word at `at`: the number of bytes after this word.
+    // Sets the 32-bit word at `at` to the number of bytes after this word.
     void set_length(std::size_t at) { set(at, bytes_.size() - at - 4); }
     void set(std::size_t at, std::size_t value)
     {
@@ -59,8 +58,7 @@ private:
 
 using Sections = std::vector<std::pair<std::string, std::string>>;
 
-// Returns a program with one segment of 4 MiB of nops, and these sections, which are
-// not loaded.
+// Returns a program with a segment of 4 MiB of nops, and these unloaded sections.
 std::vector<std::byte> file_with(const Sections& sections)
 {
     Elf64_Ehdr header{};
@@ -172,8 +170,8 @@ TEST(ForgedTables, FunctionsThatClaimTheSameLandingPadsTakeLittleTimeAndMemory)
     append_cie(frames, "zL", std::string_view("\1\0", 2));
     for (std::size_t i = 0; i < n; i++)
         append_fde(frames, text_addr + 4096 + i * 8, 8, 1);
-    // The first byte is a filler, because the section's address is 0 and a table at
-    // address 0 would mean that there is no table.
+    // The section's address is 0. A table at address 0 would mean that there is no
+    // table.
     table.u8(0).u8(0xff).u8(0xff).u8(1);
     const std::size_t length = n_sites * site_bytes;
     table.u8(0x80 | (length & 0x7f)).u8(0x80 | (length >> 7 & 0x7f)).u8(length >> 14);
@@ -185,7 +183,6 @@ TEST(ForgedTables, FunctionsThatClaimTheSameLandingPadsTakeLittleTimeAndMemory)
     Clock clock;
     CodePlaces places = read_code_places(*image);
     EXPECT_LT(clock.seconds(), few_seconds);
-    // The landing pad of the first function is found.
     EXPECT_TRUE(std::binary_search(places.labels.begin(), places.labels.end(),
                                    text_addr + 4096 + 1));
 }
@@ -229,9 +226,8 @@ std::unique_ptr<DebugTypes> types_in(const Sections& sections)
     return types ? std::move(*types) : nullptr;
 }
 
-// Returns debug data with n namespaces. The entry after each namespace is also the
-// first entry inside the namespace, so a reader reaches it both as a sibling and as a
-// child. The number of paths to the last entry is therefore 2 to the power of n.
+// The entry after each namespace is also its first child. So 2 to the power of n paths
+// lead to the last entry.
 std::string entries_inside_of_each_other(std::size_t n)
 {
     Made info;
@@ -244,7 +240,6 @@ std::string entries_inside_of_each_other(std::size_t n)
     return info.bytes();
 }
 
-// Checks that omitted entries are reported, and only once.
 template <class T> void expect_one_cut(T& from, std::string_view text)
 {
     const std::vector<std::string> cuts = from.take_cuts();

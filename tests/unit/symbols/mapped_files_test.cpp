@@ -92,8 +92,7 @@ TEST(MappedFiles, AFileThatHasNoNameAnyMoreHasItsVersionOrNoneWhereItMayNotBeSee
     EXPECT_EQ(nameless.value_or(*named), *named);
 }
 
-// A target chooses the files that it maps. Later, it can replace such a file with a
-// FIFO, for example. Therefore only regular files are opened.
+// A target can map a file and replace it with a FIFO. So only regular files are opened.
 TEST(RegularFile, IsOpenedAndNothingElseIs)
 {
     dt::Scratch scratch;

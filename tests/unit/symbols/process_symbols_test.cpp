@@ -269,8 +269,8 @@ TEST(ProcessSymbols, ReadsDynamicSymbolsFromMemoryIfNoFileIsAvailable)
     EXPECT_TRUE(std::ranges::equal(*stored, *mapped));
 }
 
-// libdtrace-usdt creates its probes in a memfd. The module has the name that the
-// program chose. If the memfd cannot be opened, the probes are read from memory.
+// libdtrace-usdt creates probes in a memfd. If the memfd cannot be opened, the probes
+// are read from memory.
 TEST(ProcessSymbols, KnowsAFileOfMemoryByTheNameThatItsProgramGave)
 {
     const dtrace_usdt_probe* probe = nullptr;
@@ -335,8 +335,8 @@ TEST(ProcessSymbols, FindsAModuleWhoseTextIsInAnonymousMemory)
     ::dlclose(plugin);
 }
 
-// The target has a mount namespace of its own, in which the victim is mounted over
-// another file. Outside of this namespace, the same path leads to that other file.
+// In the target's mount namespace, the victim is mounted over another file. Outside,
+// the path leads to that other file.
 TEST(ProcessSymbols, ReadsTheFileThatTheTargetsMountNamespaceShows)
 {
     Scratch scratch;

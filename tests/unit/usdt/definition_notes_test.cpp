@@ -80,8 +80,7 @@ TEST(ProviderSource, NamesAreThoseOfClassicHeaders)
     EXPECT_NE(group_name(other), group_name(shop()));
 }
 
-// Python's build renames only the first upper-case name in each line of a header. A
-// line must therefore not contain two macro names.
+// Python's build renames only the first upper-case name in each line of a header.
 TEST(Header, NamesAMacroOnceInALine)
 {
     ProviderSource source = shop();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests libdtrace-usdt in the test's own process: names, probes that are disabled and
-// enabled, and the data that a tracer finds.
+// Tests libdtrace-usdt in the test's own process.
 #include "usdt/operands.hpp"
 #include "usdt/probe_notes.hpp"
 
@@ -44,13 +43,11 @@ int add(const Provider& provider, Probe& probe, const std::string& name,
     return dtrace_usdt_add(provider.get(), function, name.c_str(), types, &probe);
 }
 
-// Sets the number of tracers in the probe, as a tracer does.
 void set_tracers(Probe probe, std::uint16_t n)
 {
     const_cast<dtrace_usdt_probe*>(probe)->n_tracers = n;
 }
 
-// Returns the path of the file that is mapped at the address, or "" if no file is.
 std::string file_at(const void* address)
 {
     std::ifstream maps("/proc/self/maps");
@@ -97,7 +94,6 @@ bool is_in_a_library(const void* address)
     return dl_iterate_phdr(text_of_load_address, const_cast<void*>(address)) == 1;
 }
 
-// Reads the ELF file to which a descriptor refers.
 class File {
 public:
     explicit File(int fd) : elf_(elf_begin(fd, ELF_C_READ, nullptr)) {}
@@ -241,8 +237,7 @@ TEST(UsdtLibrary, LooksAtArgumentsOnlyWhenEnabled)
 std::size_t n_seen = 0;
 std::uint64_t seen[DTRACE_USDT_MAX_ARGUMENTS];
 
-// Returns a probe whose `reach` is a function of the test. That function receives the
-// arguments that a tracer would see.
+// Returns a probe whose `reach` stores the arguments that a tracer would find.
 dtrace_usdt_probe observed(std::uint16_t n_arguments)
 {
     dtrace_usdt_probe probe{};
@@ -315,8 +310,7 @@ TEST(UsdtLibrary, WritesNotesThatReadersFind)
     EXPECT_EQ(read.notes[1].arguments, "");
     ASSERT_TRUE(file.section(".stapsdt.base", section));
     EXPECT_EQ(first.base, section.sh_addr);
-    // The note contains link-time addresses. The load bias (`base`) must be added to
-    // obtain the addresses in memory.
+    // The addresses in the note are link-time addresses. `base` is the load bias.
     auto stub = reinterpret_cast<std::uintptr_t>(a->reach);
     auto base = stub - text.sh_addr;
     EXPECT_EQ(base + first.at, stub + 4);
@@ -357,9 +351,8 @@ TEST(UsdtLibrary, UnloadsWhatItLoaded)
     EXPECT_EQ(descriptor_of("/memfd:gone (deleted)"), -1);
 }
 
-// The dynamic linker identifies loaded files by name, and libdtrace-usdt uses names
-// that contain descriptor numbers. If the program closes such a descriptor, another
-// file can get the same number.
+// Names of loaded files contain descriptor numbers, which may be reused if the program
+// closes a descriptor.
 TEST(UsdtLibrary, IsNotDeceivedByADescriptorThatTheProgramClosed)
 {
     Probe first = nullptr, second = nullptr;
@@ -381,8 +374,6 @@ TEST(UsdtLibrary, IsNotDeceivedByADescriptorThatTheProgramClosed)
     close(other);
 }
 
-// Returns whether a condition holds in a child process. The condition may change the
-// state of that process.
 template <class Holds> bool in_child(Holds holds)
 {
     pid_t child = fork();
@@ -414,8 +405,8 @@ struct Limit {
     std::vector<int> errors;
 };
 
-// The library must test the file size limit itself, because SIGXFSZ terminates a
-// process that exceeds it.
+// A process that exceeds the file size limit gets SIGXFSZ, so the library must test the
+// limit.
 TEST(UsdtLibrary, OnlyFailsWhereLimitsAreTooLow)
 {
     std::vector<Limit> limits = {{RLIMIT_FSIZE, 1024, {EFBIG}},

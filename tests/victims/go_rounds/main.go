@@ -1,5 +1,5 @@
-// Prints "ready TID", where TID identifies the main thread. For each line on stdin, the
-// main thread calls work() a thousand times, and the program then prints "done N".
+// Prints "ready TID". For each line on stdin, the main thread calls work() a thousand
+// times, and the program prints "done N".
 package main
 
 import (

@@ -10,8 +10,7 @@ TEXT ·leaf(SB), NOSPLIT|NOFRAME, $0-0
 
 // func leafAt(top uintptr)
 //
-// Calls leaf with the stack pointer at top: the call's return address is the last word
-// that a function which does not check its stack may use.
+// Calls leaf so that its return address is the last word of the usable stack.
 TEXT ·leafAt(SB), NOSPLIT|NOFRAME, $0-8
 	MOVQ	8(SP), R8
 	MOVQ	SP, R9

@@ -1,6 +1,6 @@
-// Calls an assembly function whose return address is the last word of its stack, and
-// functions that grow their stack: gostack CALLS. Prints how many words below that
-// return address were overwritten, and how many times each function was called.
+// gostack CALLS: calls functions at the end of their stack, and functions that grow
+// their stack. Prints how many words below the stack were overwritten, and how often
+// each function was called.
 package main
 
 import (

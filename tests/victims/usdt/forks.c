@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server that forks children. Each line of stdin is a number of children, which it
- * forks one after the other. A child fires app:::child in greet() and exits.
+ * Forks as many children as each line of stdin says. A child fires app:::child in
+ * greet().
  */
 #include <dtrace/sdt.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holder LIBRARY reads a letter from each line of stdin. The letter o opens the library
- * (library.c), c closes it, and t calls its function turn() ten times. For each line,
- * the program prints the letter and a number. For t, the number is the last result of
- * turn(), which is the value of the semaphore. For o and c, it is 0.
+ * holder LIBRARY reads letters from stdin: o opens the library (library.c), c closes
+ * it, and t calls its turn() ten times. Prints each letter, and the value of the
+ * semaphore (0 for o and c).
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fires a probe for every kind of argument, N times. The program prints what a tracer
- * should print for these probes. It compiles as C and as C++. With a second argument, a
- * child process then does the same. With SEMAPHORES, the program fires only enabled
- * probes, and at the end prints on stderr how many times a probe was enabled. If there
- * is a third argument as well, the program then waits for a byte on stdin and prints
- * three semaphores.
+ * Fires a probe for every kind of argument, N times, and prints what a tracer should
+ * print. With a second argument, a child does the same. With SEMAPHORES, fires only
+ * enabled probes, and prints their number on stderr. With a third argument, prints
+ * three semaphores after a byte on stdin.
  */
 #ifdef SEMAPHORES
 #define DTRACE_USE_SEMAPHORES

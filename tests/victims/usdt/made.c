@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creates probes at run time, executes the commands on its stdin, and replies to each
- * command. The output of `fire` is what a tracer of the program's probes should print.
- * The program compiles as C and as C++.
+ * Creates probes at run time, and executes the commands on its stdin. The output of
+ * `fire` is what a tracer should print.
  *
- *   made [early] [denied]    early: creates the probes before main(); denied: memfd_create(2)
- *                            fails
+ *   made [early] [denied]    early: creates the probes before main();
+ *                            denied: memfd_create(2) fails
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -150,7 +149,6 @@ static void *storm(void *unused)
 	return (void *)(intptr_t)n;
 }
 
-/* Runs in a thread. Creates, loads and destroys providers of the thread's own. */
 static void *churn(void *unused)
 {
 	const struct dtrace_usdt_probe *hit;
@@ -203,8 +201,8 @@ static void in_churn(long n_threads)
 }
 
 /*
- * Creates another provider with n probes, each in a function of its own. Loads it
- * twice: after half of the probes have been added, and after all have been added.
+ * Creates a provider with n probes, and loads it after half of the probes and at the
+ * end.
  */
 static void many(long n)
 {
@@ -233,7 +231,6 @@ static void many(long n)
 	free(probes);
 }
 
-/* Creates three providers with the same name: two in one module, and one in another. */
 static void twins(long n)
 {
 	const char *modules[] = {"left", "left", "right"};

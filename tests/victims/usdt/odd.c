@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes that our header cannot produce: a probe that is a function's first
- * instruction, and operands relative to %fs and %gs. If MOVED is defined, the notes are
- * as if a tool had moved the text by MOVED bytes after linking. Calls each function N
- * times. With a second argument, a child process does the same.
+ * Probes that our header cannot produce: at a function's first instruction, and with
+ * operands relative to %fs and %gs. With MOVED, the text has moved since the link. With
+ * a second argument, a child does the same.
  */
 #include <asm/prctl.h>
 #include <stdio.h>

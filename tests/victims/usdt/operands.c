@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fires a probe for every kind of argument in C and C++, N times. Each line of output
- * is what a tracer of the probe with that name should print.
+ * Fires probes with every kind of argument, and prints what a tracer should print.
  */
 #include <dtrace/sdt.h>
 #include <stdbool.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes, and tests of whether a probe is enabled, in every place where C allows
- * statements and expressions. Each line of output is what a tracer of its probe should
- * print.
+ * Probes in every place where C allows them. Prints what a tracer should print.
  */
 #define DTRACE_USE_SEMAPHORES
 #include <dtrace/sdt.h>

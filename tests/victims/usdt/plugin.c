@@ -5,7 +5,6 @@
 
 DTRACE_SEMAPHORE(plug, tick);
 
-// Fires the probe. Returns whether the probe is enabled.
 int fire(int n)
 {
     int traced = DTRACE_PROBE_ENABLED(plug, tick);

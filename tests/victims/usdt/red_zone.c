@@ -1,7 +1,6 @@
-// red_zone OFFSET CALLS calls a leaf function CALLS times. When the function reaches a
-// static probe, it has live data in the red zone. As other tracers do, the program
-// places a kernel uprobe at OFFSET in its own file. It prints how many times the uprobe
-// was hit, and how many calls found their data changed.
+// red_zone OFFSET CALLS: places a uprobe at OFFSET, and calls a leaf function with data
+// in the red zone. Prints how often the uprobe was hit, and how many calls found
+// changed data.
 #define _GNU_SOURCE
 #ifdef MADE_BY_DTRACE_H
 #include "red_zone_made.h"

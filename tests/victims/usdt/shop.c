@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shop [N [hold]] is a program with the probes of shop.d. It compiles as C and as C++,
- * from one or more files. Its output is what a tracer of its probes should print. It
- * runs N rounds, or 3 without an argument. With "hold", it first waits for a byte on
- * stdin. Compiled with -DOTHER, this source becomes the second file (or library) of the
- * program.
+ * shop [N [hold]] fires the probes of shop.d in N rounds, and prints what a tracer
+ * should print. With "hold", it first waits for a byte on stdin. -DOTHER compiles the
+ * second file (or library).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that uses only SystemTap's <sys/sdt.h>, and contains code like the headers
- * that SystemTap's dtrace(1) generates. Each line of output begins with the name of a
- * probe, and is what a tracer of that probe should print.
+ * Uses only SystemTap's <sys/sdt.h>. Prints what a tracer should print.
  */
 #define _SDT_HAS_SEMAPHORES 1
 #define SDT_USE_VARIADIC

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fires probes that are C++ types. For each firing, the program prints the line that a
-// tracer of the probe should print. At the end, it prints on stderr how many times the
-// arguments of DTRACE_FIRE() were evaluated.
+// Fires probes that are C++ types, and prints what a tracer should print. Prints on
+// stderr how often the arguments of DTRACE_FIRE() were evaluated.
 #include <dtrace/usdt.hpp>
 
 #include <cstdio>

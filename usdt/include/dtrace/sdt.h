@@ -7,56 +7,47 @@
  *
  *   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
  *
- * A probe consists of two nops and a note. The first nop has one byte. Every kernel can
- * emulate this nop when a breakpoint replaces it. The second nop has ten bytes, which
- * are enough for a jump. The note in the file says where the nops are and where the
- * compiler stored the arguments. In D, a - replaces each __ in a name.
+ * A probe consists of two nops and a note. The first nop has one byte, so every
+ * kernel can emulate it under a breakpoint. The second nop has ten bytes, which
+ * is enough for a jump. The note gives the addresses of the nops and the
+ * locations of the arguments. In D, a - replaces each __ in a name.
  *
- * The second nop must not have five bytes. If a nop of five bytes has a uprobe, the
- * kernel replaces the nop with a call (since version 6.18), and libbpf 1.7 puts its
- * uprobes on such a nop. The call pushes a return address, but a leaf function may
- * have live data just below the stack pointer (psABI x86-64, 3.2.2, the red zone).
- * A nop of ten bytes has enough space for instructions that skip the red zone.
+ * The second nop must not have five bytes. Since version 6.18, the kernel
+ * replaces such a nop with a call if it has a uprobe. The call would overwrite
+ * the red zone of a leaf function (psABI x86-64, 3.2.2).
  *
- * The notes have the format of SystemTap's <sys/sdt.h>, so SystemTap, gdb, perf
- * and bpftrace find the probes too. Both headers may be included, in either
- * order. This project's <sys/sdt.h> provides SystemTap's names.
+ * The notes have the format of SystemTap's <sys/sdt.h>, so other tracers find
+ * the probes too. Both headers may be included, in either order.
  *
- * If computing the arguments is expensive, give the probe a semaphore. Then
- * they are computed only while the probe is traced:
+ * If arguments are expensive, give the probe a semaphore. Then they are
+ * computed only while the probe is traced:
  *
  *   DTRACE_SEMAPHORE(app, query__start);             once, in one source file
  *   DTRACE_SEMAPHORE_EXTERN(app, query__start);      in the other files
  *   if (DTRACE_PROBE_ENABLED(app, query__start))
  *       DTRACE_PROBE1(app, query__start, describe(query));
  *
- * Define DTRACE_USE_SEMAPHORES before this file is included, in all files that contain
- * probes of a provider with semaphores. Without this definition, the macros for
- * semaphores do not compile, because the note would not name the semaphore, and no
- * tracer would increment it.
+ * Define DTRACE_USE_SEMAPHORES before this file is included, in all files with
+ * probes of a provider that has semaphores.
  *
  * Arguments are integers, bit-fields, enumerations, pointers, functions and
- * arrays (as their address), and floating-point values of 4 or 8 bytes. Other
- * types do not compile. In assembler, write DTRACE_PROBE_ASM(app, name, 8@%rdi
- * -4@%esi).
+ * arrays (as their address), and floating-point values of 4 or 8 bytes (as
+ * their bits). In assembler, write DTRACE_PROBE_ASM(app, name, 8@%rdi -4@%esi).
  *
  * An argument is evaluated once. It is a constant, or is in a register or on
- * the stack. It is never at an address that needs a symbol table, which strip
- * removes. The bits of a floating-point value are passed as an integer.
+ * the stack. It never needs a symbol table, which strip removes.
  *
- * A note is kept or removed together with its code. For ld --gc-sections, the
- * note's section is linked to the function's section (SHF_LINK_ORDER). This works
- * with binutils 2.35 or later and with lld. gold refuses notes for removed code. In
- * a template or an inline function, the note's section belongs to the function's
- * group. The nops have a relocation that names their note and changes nothing, so
- * that ld --icf does not merge functions that differ only by a probe.
+ * A note is kept or removed together with its code. ld --gc-sections needs
+ * binutils 2.35 or later, or lld. gold refuses notes for removed code. A
+ * relocation from the nops to the note prevents ld --icf from merging functions
+ * that differ only by a probe.
  */
 #ifndef DTRACE_SDT_H
 #define DTRACE_SDT_H
 
 /*
- * Suppresses -pedantic warnings about variadic macros. For headers in /usr/include, the
- * compiler does this by default.
+ * Suppresses -pedantic warnings about variadic macros, as for headers in
+ * /usr/include.
  */
 #pragma GCC system_header
 
@@ -65,7 +56,7 @@
 #endif
 
 /*
- * SystemTap's name for DTRACE_USE_SEMAPHORES. If SystemTap's header is also included,
+ * SystemTap's name for DTRACE_USE_SEMAPHORES. If both headers are included,
  * both macros must agree.
  */
 #if defined(DTRACE_USE_SEMAPHORES) && !defined(_SDT_HAS_SEMAPHORES)
@@ -73,10 +64,7 @@
 #endif
 #ifdef _SDT_HAS_SEMAPHORES
 #define DTRACE_SDT_SEMAPHORE_(provider, name) provider##_##name##_semaphore
-/*
- * Makes the compiler treat the semaphore as used, because the compiler cannot read the
- * note.
- */
+/* Marks the semaphore as used, because the compiler cannot read the note. */
 #define DTRACE_SDT_USE_(provider, name)                                        \
 	__asm__ __volatile__("" : : "m"(DTRACE_SDT_SEMAPHORE_(provider, name)))
 #define DTRACE_SDT_NEED_SEMAPHORES_
@@ -151,8 +139,8 @@
 /* dtrace -h also writes the following lines to each header. */
 #ifndef DTRACE_SDT_PROBE_TEXT_
 /*
- * `names` is the assembler text for the semaphore's address, the provider's name and
- * the probe's name (DTRACE_SDT_NAMES_TEXT_).
+ * `names` is the semaphore's address, the provider's name and the probe's name
+ * (DTRACE_SDT_NAMES_TEXT_).
  */
 #define DTRACE_SDT_NOTE_TEXT_(section, names, arguments)                       \
 	"990:\t.byte 0x90, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n\t"    \
@@ -188,9 +176,9 @@
 
 #ifndef DTRACE_SDT_FIX_
 /*
- * Prevents GCC from using a variable's symbol, or a slot of the global offset table, as
- * an operand. A tracer would need the symbol table to find such an operand. A value
- * that has passed through an asm statement is in a register or on the stack.
+ * Prevents GCC from using a symbol as an operand, because a tracer would need
+ * the symbol table. A value that has passed through an asm statement is in a
+ * register or on the stack.
  */
 #ifndef __clang__
 #define DTRACE_SDT_FIX_(v)                                                     \
@@ -206,14 +194,12 @@
 #define DTRACE_SDT_TEXT1_(x) #x
 
 /*
- * The assembler text that writes "size@operand" to the note for each argument. No part
- * of an asm template can depend on a type. So the template gets the size as a number,
- * which is the number of bytes, plus 16 if the type is signed, plus 32 if it is
- * floating-point. With -masm=intel, the operand is in Intel syntax, and a $ is written
- * before it. A constant then looks the same in both syntaxes ($7), and dtrace
- * recognises Intel syntax by the other operands (such as $rax).
- * The template contains \044 instead of the $, because clang omits a $ there. The
- * assembler converts \044 to $.
+ * The assembler text that writes "size@operand" to the note. The template gets
+ * the size as a number: the bytes, plus 16 for a signed type, plus 32 for a
+ * floating-point type.
+ *
+ * With -masm=intel, \044 writes a $ before the operand, so that a constant ($7)
+ * looks the same in both syntaxes. clang omits a $ in the template.
  */
 #define DTRACE_SDT_SIZE_(kind)                                                 \
 	".fill (" kind ") >> 4 & 1, 1, '-'\n\t"                                \
@@ -249,9 +235,8 @@
 	} while (0)
 
 /*
- * With -std=c89, clang may warn that a string is too long. The warning refers to the
- * place where the probe is used. That place is not in a system header, so the pragma
- * system_header above does not suppress the warning.
+ * With -std=c89, clang may warn about a long string at the place of the probe,
+ * where system_header has no effect.
  */
 #if defined(__clang__) && !defined(__cplusplus)
 #define DTRACE_SDT_LONG_TEXT_                                                  \
@@ -280,8 +265,8 @@ template <bool good> struct Check {
 };
 #if __cplusplus < 201103L
 /*
- * Makes the compiler report an argument whose type is not allowed in probes. C++98 has
- * no static_assert, so the struct is left incomplete.
+ * Reports an argument whose type is not allowed. C++98 has no static_assert, so
+ * the struct is incomplete.
  */
 template <> struct Check<false>;
 #endif
@@ -307,8 +292,8 @@ DTRACE_SDT_CXX_ARRAY_(volatile)
 DTRACE_SDT_CXX_ARRAY_(const volatile)
 
 /*
- * The form of a plain type: 2 for a function, 1 for an enumeration, 0 for other types.
- * A function type is recognised because adding const does not change it.
+ * The form of a plain type: 2 for a function, 1 for an enumeration, 0 for other
+ * types.
  */
 template <class T> struct Form {
 	enum { value = Same<const T, T>::value ? 2 : __is_enum(T) ? 1 : 0 };
@@ -387,16 +372,16 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 
 #define DTRACE_SDT_KIND_(x) (::dtrace_sdt::Of<__decltype(x)>::kind)
 /*
- * NULL has the type long here. The compiler warns if NULL itself is passed as a long.
- * The comma operator prevents this warning.
+ * NULL has the type long here. The comma operator prevents a warning about
+ * NULL.
  */
 #define DTRACE_SDT_VALUE_(x) (::dtrace_sdt::Of<__decltype(x)>::value(((void)0, (x))))
 
 #else /* C */
 
 /*
- * The comma operator converts arrays and functions to addresses, and gives a bit-field
- * an ordinary type.
+ * The comma operator converts arrays and functions to addresses, and a
+ * bit-field to an ordinary type.
  */
 #define DTRACE_SDT_RVALUE_(x) ((void)0, (x))
 #define DTRACE_SDT_BYTES_(x) sizeof(__typeof__(DTRACE_SDT_RVALUE_(x)))
@@ -446,10 +431,8 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #endif
 
 /*
- * An argument may be a constant, or be in a register or in memory. With clang,
- * memory is not allowed for the first six arguments, because clang would store
- * each argument in memory just for the probe. Memory is allowed for the later
- * arguments, because there may be too few registers for twelve.
+ * clang would store arguments in memory just for the probe. So with clang, only
+ * later arguments may be in memory, when registers may be too few.
  */
 #ifdef DTRACE_SDT_CONSTRAINT
 #define DTRACE_SDT_LATER_ DTRACE_SDT_CONSTRAINT

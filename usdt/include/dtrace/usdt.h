@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Static probes (USDT) that a program creates while it runs. They are meant for
- * interpreters and JITs, whose probes are not known at compile time. Link with
- * -ldtrace-usdt.
+ * Static probes (USDT) that a program creates while it runs, for interpreters
+ * and JITs. Link with -ldtrace-usdt.
  *
  *   static const struct dtrace_usdt_probe *query_start;
  *
@@ -16,11 +15,8 @@
  *   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
  *
  * A provider becomes a shared object in memory, with the notes of SystemTap's
- * <sys/sdt.h>, and is loaded like any library. So gdb and bpftrace find its
- * probes as well.
- *
- * A probe that is not traced costs the test of a counter. Its arguments are not
- * computed.
+ * <sys/sdt.h>. So gdb and bpftrace find its probes as well. A probe that is not
+ * traced costs the test of a counter.
  *
  * Threads: any number of threads may test and fire, also while tracers attach
  * and detach. Only one thread at a time may create, load and destroy one
@@ -126,9 +122,9 @@ static inline int dtrace_usdt_enabled(const struct dtrace_usdt_probe *probe)
 }
 
 /*
- * Calls the probe's code, whether the probe is traced or not. Pass one word for
- * each argument of the probe: an integer extended to 64 bits, a pointer, or the
- * bits of a double. Pointers need to stay valid only during the call.
+ * Calls the probe's code. Pass one word for each argument: an integer extended
+ * to 64 bits, a pointer, or the bits of a double. Pointers must stay valid
+ * during the call.
  */
 static inline void dtrace_usdt_fire(const struct dtrace_usdt_probe *probe,
 				    const uint64_t *arguments)
@@ -191,14 +187,12 @@ template <class T> static inline uint64_t dtrace_usdt_word(T value)
 #endif
 
 /*
- * DTRACE_USDT_FIRE(probe, values...) fires the probe if it is traced. Only then
- * are the values evaluated. Values may be integers, enumerations, pointers,
- * arrays (as their address), float and double. Missing values are 0. More than
- * 12 values, or a long double, do not compile.
+ * If the probe is traced, DTRACE_USDT_FIRE(probe, values...) evaluates the
+ * values and fires the probe. Values may be integers, enumerations, pointers,
+ * arrays (as their address), float and double. Missing values are 0. At most 12
+ * values are allowed.
  *
- * The C type of a value decides how it is converted to a word, because the probe's type
- * is not known here. An int is not converted to a double, even if the probe declares a
- * double. Write 1.0 or (double)n for a double, and an integer for an integer.
+ * An int is not converted to a double. Write 1.0 or (double)n for a double.
  */
 #define DTRACE_USDT_FIRE(...)                                                  \
 	DTRACE_USDT_PICK_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, ) \

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Static probes as C++20 types. They are declared once with the types of their
-// arguments, checked at compile time, and fired by name.
+// Static probes as C++20 types, which are declared once with their argument types.
 //
 //   #include <dtrace/usdt.hpp>
 //   namespace app {
@@ -11,24 +10,18 @@
 //
 //   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
 //
-// fire() costs two nops and the evaluation of its arguments. DTRACE_FIRE evaluates the
-// arguments only while the probe is traced. enabled() returns whether the probe is
-// traced, so that a program can skip other work. A program needs no library and no
-// additional source file, and it declares probes without a macro. Each probe has a
-// semaphore, a 16-bit counter that its tracers increment.
+// fire() always evaluates its arguments. DTRACE_FIRE evaluates them only while the
+// probe is traced. enabled() returns whether the probe is traced.
 //
 // Names consist of letters, digits and _, and do not begin with a digit. A probe's name
 // may contain -. A provider's name must not end in a digit, because D appends the pid,
 // and must not be one of DTrace's own (<dtrace/usdt_names.h>).
 //
-// An argument is converted to the declared type by the rules of C++, except that
-// floating-point values do not convert to integers, and pointers do not convert to
-// bool. At most 12 arguments can be declared: numbers, enumerations and pointers. A
-// call with a wrong number of arguments, or an argument of a wrong type, does not
-// compile.
+// Arguments are at most 12 numbers, enumerations and pointers. They are converted by
+// the rules of C++, but not from floating-point to integer or from pointer to bool.
 //
-// The notes have the format of <dtrace/sdt.h>. The names are passed as numbers, because
-// a template can pass only numbers to the assembler:
+// The notes have the format of <dtrace/sdt.h>. A template can pass only numbers to the
+// assembler, so the names are passed as numbers:
 //
 //   text = provider NUL name NUL ──> words of 8 bytes ──> .8byte for each full word,
 //                                                 .4byte .2byte .byte for the rest
@@ -196,8 +189,8 @@ template <class... Args> constexpr std::int64_t kinds_from(std::size_t first)
     return static_cast<std::int64_t>(all);
 }
 
-// The nonzero initial value of one member keeps the object out of .bss. The kernel's
-// uprobes cannot access a counter in .bss.
+// The nonzero member keeps the object out of .bss, where the kernel's uprobes cannot
+// access a counter.
 struct Semaphore {
     volatile std::uint16_t n_tracers = 0;
     std::uint16_t in_the_file = 1;
@@ -342,8 +335,7 @@ class probe {
         "the names of a provider and a probe may have at most 101 characters in "
         "total, and each - counts as two");
 
-    // Each module has its own semaphore, because a tracer increments the counter of
-    // each module separately.
+    // Tracers increment the counter of each module separately.
     [[gnu::visibility(
         "hidden")]] static inline constinit usdt_detail::Semaphore semaphore_;
 

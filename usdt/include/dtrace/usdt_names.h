@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits on the names of a program's providers and probes. dtrace/usdt.hpp,
- * libdtrace-usdt, and dtrace's compiler for -h and -G use these limits.
- *
- * In D, the pid follows the provider's name, so this name must not end in a digit. D
- * allows 63 bytes for both together, and 63 bytes for a probe's name. In a note, __
- * replaces each - of a probe's name.
+ * Limits on the names of providers and probes. A provider's name must not end
+ * in a digit, because the pid follows it in D. D allows 63 bytes for both
+ * together, and 63 bytes for a probe's name. In a note, __ replaces each - of a
+ * probe's name.
  */
 #ifndef DTRACE_USDT_NAMES_H
 #define DTRACE_USDT_NAMES_H
@@ -15,8 +13,8 @@
 #define DTRACE_USDT_MAX_NAME_BYTES 63	  /* in the note, where __ replaces each - */
 
 /*
- * Names of DTrace's own providers. A name such as pid1234 or profile1234 means one of
- * these providers, so a program's probes with such a name would not be found.
+ * DTrace's own providers, also with a number (pid1234). Programs must not use
+ * these names.
  */
 /* clang-format off */
 #define DTRACE_USDT_KERNEL_PROVIDERS(X)                                        \

@@ -7,10 +7,9 @@
  *   #include <sys/sdt.h>
  *   STAP_PROBE2(app, query__start, text, length);
  *
- * This header does not overwrite SystemTap's header. It is installed in
- * <includedir>/dtrace-usdt. The compiler searches this directory first if the
- * program is compiled with the flags from `pkg-config --cflags dtrace-usdt`. If a
- * file has included one of the two headers, including the other has no effect.
+ * This header is installed in <includedir>/dtrace-usdt. The flags from
+ * `pkg-config --cflags dtrace-usdt` select it. After one of the two headers,
+ * including the other has no effect.
  *
  *   STAP_PROBE, STAP_PROBE1 .. STAP_PROBE12, DTRACE_PROBE, DTRACE_PROBE1 .. DTRACE_PROBE12
  *   STAP_PROBEV                with SDT_USE_VARIADIC
@@ -32,8 +31,8 @@
 #include <dtrace/sdt.h>
 
 /*
- * Defines the macros for semaphores again. If <dtrace/sdt.h> was included before
- * _SDT_HAS_SEMAPHORES was defined, its macros do not use semaphores.
+ * <dtrace/sdt.h> may have been included before _SDT_HAS_SEMAPHORES was defined.
+ * So its macros for semaphores are defined again.
  */
 #ifdef _SDT_HAS_SEMAPHORES
 #undef DTRACE_SDT_SEMAPHORE_
@@ -77,10 +76,9 @@
 #endif
 
 /*
- * STAP_PROBE_ASM() expands to string literals for an asm statement. Other literals may
- * precede and follow them. Its argument `operands` is the text for the note. Pass
- * STAP_PROBE_ASM_TEMPLATE(n) as this argument if the inputs of the statement include
- * STAP_PROBE_ASM_OPERANDS(n, values).
+ * STAP_PROBE_ASM() expands to string literals for an asm statement. Its
+ * argument `operands` is the text for the note. Pass STAP_PROBE_ASM_TEMPLATE(n)
+ * if the inputs of the statement include STAP_PROBE_ASM_OPERANDS(n, values).
  */
 #ifdef __ASSEMBLER__
 #define STAP_PROBE_ASM DTRACE_PROBE_ASM

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// System calls of 64-bit programs: X(name, number), as in <asm/unistd_64.h>. If the
-// running kernel lacks a system call, the probes of that call never fire.
+// System calls of 64-bit programs: X(name, number), as in <asm/unistd_64.h>. The probes
+// of a call that the running kernel lacks never fire.
 #pragma once
 
 // clang-format off

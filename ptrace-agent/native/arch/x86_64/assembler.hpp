@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Encodes machine code with xbyak. In the target, the code is at a known distance from
-// the runtime's image. Only files in this folder include this header.
+// Encodes machine code with xbyak. The code will be at a known distance from the
+// runtime's image. Only files in this folder include this header.
 #pragma once
 
 #define XBYAK_NO_EXCEPTION
@@ -28,9 +28,9 @@ public:
         setDefaultJmpNEAR(true);
     }
 
-    // Returns the address to use in a RIP-relative operand. In the target, the operand
-    // then refers to the byte at `offset` from the image's base. The distances between
-    // the image, the config and the code never change.
+    // Returns the address to use in a RIP-relative operand for the byte at `offset`
+    // from the image's base. The distances between the image, the config and the code
+    // never change.
     const void* image_at(std::uint64_t offset) const
     {
         return getCode() + static_cast<std::int64_t>(offset - at_);
@@ -49,7 +49,7 @@ public:
         return static_cast<std::uint64_t>(label.getAddress() - getCode());
     }
 
-    // Returns the operand for an eight-byte constant, which place_literals() puts after
+    // Returns the operand for an eight-byte constant. place_literals() puts it after
     // the code.
     Xbyak::Address literal(std::uint64_t value)
     {
@@ -70,7 +70,7 @@ public:
     }
 
     // Emits the prefix for fs and returns the operand at an offset from fs_base. The
-    // next instruction that is emitted must be the one that uses the operand.
+    // next emitted instruction must be the one that uses the operand.
     Xbyak::Address fs(const Xbyak::AddressFrame& frame, std::int64_t offset)
     {
         db(0x64);
@@ -102,8 +102,8 @@ private:
     static constexpr std::size_t buffer_bytes = 16384;
     static void* buffer()
     {
-        // Code that is aligned here has the same alignment in the target. Literals need
-        // that in programs that set AC (alignment check) in the flags.
+        // Code must have the same alignment here and in the target, because literals
+        // must be aligned in programs that set AC (alignment check).
         alignas(code_align) thread_local std::array<std::uint8_t, buffer_bytes> bytes;
         return bytes.data();
     }

@@ -3,19 +3,17 @@
 // restartable sequence (rseq(2)). If that is not possible, it adds to the shared set
 // with a locked instruction.
 //
-// The addition is the last instruction of the sequence. If the thread is interrupted
-// before the addition (by preemption, a signal or a debugger's step), the kernel
-// continues the thread at `abort`. The code at `abort` adds to the shared set. So no
-// sequence is tried twice, and a thread that is single-stepped does not repeat a
-// sequence forever.
+// If a sequence is interrupted before its last instruction, the addition, the kernel
+// continues the thread at `abort`. The code there adds to the shared set. So a sequence
+// is never tried twice, and a single-stepped thread cannot loop.
 //
 //        test that rseq_cs is 0, arm       (do not disturb a sequence of the program)
 //        start:  find the set of this CPU  (cpu_id is out of range if not registered)
 //                add                       (this is the commit)
 //        end:    disarm
 //
-// The sequence is disarmed each time, because the kernel may read the descriptor
-// through rseq_cs at any time, and the descriptor may be unmapped later.
+// Each sequence is disarmed, because the kernel may read the descriptor at any time,
+// and the descriptor may be unmapped later.
 #include "ptrace-agent/native/arch/x86_64/counters.hpp"
 
 #include "dif/actions.h"
@@ -72,8 +70,8 @@ template <class Add> void Counters::add_on_cpu(std::optional<Reg64> key, Add add
     sections_.push_back(std::move(section));
 }
 
-// Emits the sequences' abort handlers after the code of the routine, and then the
-// descriptors (struct rseq_cs) that the kernel reads.
+// Emits the abort handlers, and the descriptors (struct rseq_cs) that the kernel reads,
+// after the code of the routine.
 void Counters::place_sections()
 {
     for (auto& section : sections_) {
@@ -115,8 +113,7 @@ void Counters::count(const dt_action& action, std::optional<Reg64> key)
 void Counters::sum(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
     add_on_cpu(key, [this, &action, value](bool shared) {
-        // Notes that a value was added, even if the sum is 0. Several threads may store
-        // this 1 at the same time.
+        // Notes that a value was added, even if the sum is 0.
         a_.mov(qword[rcx + action.counters + 8], 1);
         if (shared)
             a_.lock();
@@ -124,12 +121,13 @@ void Counters::sum(const dt_action& action, std::optional<Reg64> key, Reg64 valu
     });
 }
 
-// Computes the bucket of a value (dif/distribution.h). Zero has bucket 63, a positive
-// value 64 + log2(value), a negative value 62 - log2(-value). With sign = 0 or -1 and
-// size = |value|, all three are 64 + sign + (log2(size) ^ sign), where log2(0) is -1.
+// Computes the bucket of a value (dif/distribution.h): 63 for zero, 64 + log2(value)
+// for a positive value, 62 - log2(-value) for a negative value. With sign = 0 or -1,
+// size =
+// value| and log2(0) = -1, the bucket is always 64 + sign + (log2(size) ^ sign).
 void Counters::quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
-    // `value` is not needed again, so its register is reused if it is in the pool.
+    // `value` is not needed again, so its register may be reused.
     Reg64 size = registers_.in_pool(value) ? value : registers_.temporary({value});
     Reg64 sign = registers_.temporary({value, size});
     a_.mov(sign, value);

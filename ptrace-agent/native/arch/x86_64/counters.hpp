@@ -22,9 +22,9 @@ public:
     void add_fixups(Compiled& to) const; // for accesses to struct rseq that may fault
 
 private:
-    // Calls add(shared) to emit the addition to a set of counters. rcx then contains
-    // the address of the set, plus the offset of the key's counters. If `shared` is
-    // true, several CPUs use the set, so the addition must be locked.
+    // Calls add(shared) to emit the addition to a set of counters. rcx contains the
+    // address of the set, plus the offset of the key's counters. If `shared` is true,
+    // several CPUs use the set, so the addition must be locked.
     template <class Add> void add_on_cpu(std::optional<Reg64> key, Add add);
 
     struct Section {

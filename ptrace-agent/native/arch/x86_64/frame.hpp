@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The code, the registers and the exits of one routine. All classes that emit parts of
-// the routine share them.
+// The code, the registers and the exits of one routine. All its parts share them.
 #pragma once
 
 #include "ptrace-agent/native/arch/x86_64/register_pool.hpp"

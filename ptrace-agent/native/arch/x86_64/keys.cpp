@@ -7,7 +7,7 @@
 //                     └ is empty: claim it for this key; the engine handles this firing
 //
 // dif/counters.h describes the table. Entries are never removed, so the result stays
-// valid without a lock. A thread that dies after claiming a place leaves it unused.
+// valid without a lock. If a thread dies after a claim, the place stays unused.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
 #include "dif/counters.h"
@@ -19,8 +19,7 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-// Moves the low n_bytes bytes of a value, because a key contains only these bytes. The
-// other bytes become zero.
+// Moves the low n_bytes bytes of a value. The other bytes become zero.
 void Routine::low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes)
 {
     if (n_bytes == 1)
@@ -59,8 +58,8 @@ std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
 }
 
 // Emits the search for a key. Returns the register that will contain the offset, in
-// bytes, of the key's counters from the beginning of the action's counters. The offset
-// is the same in every set. The register is taken from the pool.
+// bytes, of the key's counters from the action's counters. The register is taken from
+// the pool.
 Reg64 Routine::find_key(const Step& step)
 {
     const dt_action& action = *step.action;

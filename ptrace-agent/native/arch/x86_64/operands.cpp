@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Emits code that reads the arguments of a static probe. The runtime does the same in
-// runtime/operands.c. There are three kinds of arguments:
+// Emits code that reads the arguments of a static probe, as runtime/operands.c does.
+// There are three kinds of arguments:
 //
 //   direct   a full register that the routine never changes: used in place
 //   moved    another register, a part of one, or a constant: read each time it is used
 //   ahead    memory, and values that need arithmetic: read once into a slot on the
-//            stack, before any action runs. If such a read is not possible, the engine
-//            can therefore still execute the entire clause instead.
+//            stack, before any action runs, while the engine can still take over
 //
 // Memory is read only where it is expected to be readable: near the stack pointer, at
 // an address that the program's file contains, in the thread's own area (%fs or %gs),
-// or in a range that the agent found readable. The engine reads any other address. If
-// the memory has been unmapped since, the load faults. The agent then continues the
-// thread in the engine (`Fixup`), which reports the fault.
+// or in a range that the agent found readable. The engine reads any other address. If a
+// load faults, the agent continues the thread in the engine (`Fixup`).
 #include "ptrace-agent/native/arch/x86_64/operands.hpp"
 
 #include "ptrace-agent/runtime/operands.h"
@@ -136,9 +134,9 @@ void OperandReader::address_of(Reg64 to, const dt_operand& operand)
 }
 
 // Emits code that leaves the clause to the engine unless the address is expected to be
-// readable. The agent's ranges are searched as in dt_rt_known(). ranges_seq is tested
-// once, before the search. If the agent rewrites the ranges after that test, a load may
-// fault, but then the agent is alive and handles the fault.
+// readable. The ranges are searched as in dt_rt_known(). ranges_seq is tested only
+// once: if the agent rewrites the ranges during the search, it is alive and handles a
+// fault.
 void OperandReader::ensure_known(Reg64 address, const dt_operand& operand)
 {
     if (operand.reg == DT_OPERAND_NO_REG && operand.index == DT_OPERAND_NO_REG)
@@ -162,8 +160,7 @@ void OperandReader::ensure_known(Reg64 address, const dt_operand& operand)
         a_.lea(rcx, ptr[a_.config(offsetof(dt_rt_config, ranges))]);
         a_.cmp(left.cvt32(), DT_RT_MAX_RANGES);
         a_.ja(bail_);
-        // Find the last range that begins at or before the address, among the `left`
-        // ranges at rcx.
+        // Find the last range that begins at or before the address.
         a_.L(next);
         a_.cmp(left.cvt32(), 1);
         a_.jb(bail_);
@@ -198,8 +195,7 @@ void OperandReader::place_lookups()
         lookup->rest();
 }
 
-// Sign-extends or zero-extends an integer operand, as dt_rt_operand_value() does. Does
-// not change the flags.
+// Extends an integer operand, as dt_rt_operand_value() does. Does not change the flags.
 void OperandReader::widen(Reg64 value, const dt_operand& operand)
 {
     switch (operand.bytes) {
@@ -217,8 +213,7 @@ void OperandReader::widen(Reg64 value, const dt_operand& operand)
     }
 }
 
-// Converts a float to a double by shifting its parts and changing the bias of the
-// exponent. Zero stays zero. Denormal and infinite values and NaN are left to the
+// Converts a float to a double. Leaves denormal and infinite values and NaN to the
 // engine.
 void OperandReader::widen_float(Reg64 value)
 {
@@ -242,8 +237,8 @@ void OperandReader::widen_float(Reg64 value)
     a_.L(zero);
 }
 
-// Emits code that reads arguments before the actions run, and stores them in their
-// slots on the stack. Skips arguments that an earlier call has read.
+// Emits code that stores arguments in their slots before the actions run. Skips
+// arguments that an earlier call has read.
 void OperandReader::load_ahead(std::uint32_t arguments)
 {
     for (std::uint32_t n = 0; n < plan_.operands.size(); ++n) {

@@ -14,8 +14,8 @@ public:
     explicit OperandReader(Frame& frame) : Part(frame) {}
 
     void load_operand(Reg64 to, std::uint32_t n); // does not change the flags
-    // Reads arguments into their slots. `arguments` has a bit per argument, which
-    // is set if the argument must be read. All registers of the pool must be free.
+    // Reads arguments into their slots. `arguments` has a bit per argument. All
+    // registers of the pool must be free.
     void load_ahead(std::uint32_t arguments);
     void place_lookups();
     void add_fixups(Compiled& to) const; // for loads that may fault

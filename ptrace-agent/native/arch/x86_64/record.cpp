@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Writes records for clauses whose values are integers. The engine does the same in
-// dif/fire.c and dif/buffer.c.
+// Writes records for clauses whose values are integers, as dif/fire.c and dif/buffer.c
+// do.
 //
-// The emitted code locks the CPU's shard as dt_rt_enter does, by writing the pid to the
-// shard's lock. So shards of dead processes are recovered in the same way. If the shard
-// is busy or its buffer is full, the engine runs the clause. The record is built after
-// the `used` bytes of the buffer, and published by increasing `used`.
+// The code locks the CPU's shard as dt_rt_enter does, by writing the pid to the shard's
+// lock. So shards of dead processes are recovered in the same way. If the shard is busy
+// or its buffer is full, the engine runs the clause. The record is built after the
+// `used` bytes of the buffer, and published by increasing `used`.
 //
-// In take_shard(), %rax first contains the CPU's number. From the end of take_shard()
-// until publish(), %rax contains the address of the record, and another register from
-// the pool contains the address of the shard.
+// From the end of take_shard() until publish(), %rax contains the address of the
+// record, and another register from the pool contains the address of the shard.
 #include "ptrace-agent/native/arch/x86_64/record.hpp"
 
 #include <cstddef>
@@ -38,8 +37,8 @@ Xbyak::Address Recorder::used_bytes()
                  offsetof(dt_buffer, used)];
 }
 
-// Takes the shard and writes the header of the record. r11 contains the time, which
-// becomes the shard's last time. The caller has already taken %rax from the pool.
+// Takes the shard and writes the header of the record. r11 contains the time. The
+// caller has already taken %rax from the pool.
 void Recorder::take_shard()
 {
     const dt_shard_plan& plan = frame_.arena().plan;
@@ -79,7 +78,7 @@ void Recorder::take_shard()
     a_.add(rax, used);
     a_.add(rax, shard_);
     a_.add(rax, a_.literal(plan.principal[0]));
-    // The time never decreases in a shard, as in dt_now().
+    // The time never decreases in a shard (dt_now()).
     Xbyak::Address last = qword[shard_ + offsetof(dt_shard, last_timestamp)];
     a_.cmp(r11, last);
     a_.cmovb(r11, last);
@@ -113,8 +112,8 @@ void Recorder::publish()
     a_.mov(dword[shard_ + offsetof(dt_shard, lock)], 0);
 }
 
-// Emits the code for two rare cases after the rest of the routine: a CPU number for
-// which there is no shard, and a full buffer.
+// Emits two rare cases after the routine: no shard has the CPU's number, and the buffer
+// is full.
 void Recorder::place_shard_ends()
 {
     if (plan_.record_bytes == 0)

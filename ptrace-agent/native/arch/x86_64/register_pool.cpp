@@ -9,8 +9,8 @@ namespace dt::native::x86 {
 using namespace Xbyak::util;
 
 // Returns whether the argument is a full 64-bit register that the routine never
-// changes. The routine does not change rsi, rdi, r8 and r9 if the clause reads an
-// argument from them, because then they are not in the pool.
+// changes. rsi, rdi, r8 and r9 are not in the pool if the clause reads an argument from
+// them.
 static bool is_direct(const ClausePlan& plan, std::uint32_t n)
 {
     if (n >= plan.operands.size())

@@ -28,12 +28,12 @@ std::optional<Reg64> argument_register(const ClausePlan& plan, std::uint32_t n);
 
 class RegisterPool {
 public:
-    // `save` lists the registers that the routine saves on the stack. compile() first
-    // emits the routine with an empty list, to find out which registers these are.
+    // `save` lists the registers that the routine saves on the stack. To find them,
+    // compile() first emits the routine with an empty list.
     RegisterPool(const ClausePlan& plan, std::vector<Reg64> save);
 
-    // Returns a register of the pool that is not in `but`, for a value that is not
-    // needed after the next call to temporary().
+    // Returns a register of the pool that is not in `but`. Its value is lost at the
+    // next call to temporary().
     Reg64 temporary(std::initializer_list<Reg64> but);
     Reg64 use(Reg64 reg);    // notes that the register must be saved
     void hold(Reg64 reg);    // takes the register from the pool
@@ -48,10 +48,9 @@ public:
     std::uint32_t ahead() const { return ahead_; } // a bit for each argument read ahead
     std::size_t n_slots() const;                   // number of arguments read ahead
 
-    // `word` is the number of a stack word above the words that the routine pushed: 0
-    // for the program's rax, 1 for its rcx, 2 for its rbx, 3 for the top of its stack.
-    // above() returns the distance of the word from rsp in words, and saved() returns
-    // the operand for it.
+    // `word` is a word above the words that the routine pushed: 0 for the program's
+    // rax, 1 for its rcx, 2 for its rbx, 3 for the top of its stack. above() returns
+    // the word's distance from rsp, in words. saved() returns the operand for it.
     std::size_t above(unsigned word) const;
     Xbyak::Address saved(unsigned word) const;
     std::optional<Xbyak::Address> saved(Reg64 reg) const; // null if reg was not saved

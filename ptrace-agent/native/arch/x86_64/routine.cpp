@@ -39,8 +39,7 @@ void Routine::enter()
         a_.lea(rsp, ptr[rsp - 8 * registers_.n_slots()]);
     a_.test(dword[a_.config(offsetof(dt_rt_config, alive))], owner_died);
     a_.jnz(leave_); // the agent is dead, so the engine would do nothing either
-    // If the probe's number of clauses has changed since the routine was compiled, the
-    // engine runs the clauses.
+    // The engine runs the clauses if their number has changed since the compilation.
     const std::uint32_t n = plan_.place.n_clauses;
     a_.mov(rcx, ptr[rbx + offsetof(dt_rt_site, probe)]);
     a_.cmp(dword[rcx + offsetof(dt_probe, flags)],
@@ -48,8 +47,8 @@ void Routine::enter()
     a_.jne(bail_);
 }
 
-// Restores all registers except those that dt_rt_enter pushed. Afterwards the flags are
-// in %ax.
+// Restores all registers except those that dt_rt_enter pushed. The flags are then in
+// %ax.
 void Routine::restore()
 {
     if (registers_.ahead() != 0)
@@ -76,8 +75,8 @@ void Routine::leave()
     a_.jmp(ptr[rax + offsetof(dt_rt_site, code)]);
 }
 
-// Loads the address of the site with the index in %ebx into %rax, as dt_rt_enter does
-// before it jumps to the code of a site. Does not change the flags.
+// Loads the address of the site with the index in %ebx into %rax. Does not change the
+// flags.
 void Routine::to_site()
 {
     static_assert(sizeof(dt_rt_site) == 64);
@@ -87,7 +86,7 @@ void Routine::to_site()
 }
 
 // Emits the exit to the engine: a jump to dt_rt_header::generic, with %rax, %rbx and
-// the flags as they were at the beginning of the routine.
+// the flags as at the beginning of the routine.
 void Routine::bail()
 {
     a_.L(bail_);

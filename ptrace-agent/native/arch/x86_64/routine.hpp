@@ -5,20 +5,16 @@
 //   %rcx  scratch, which any step may change
 //   pool  rdx, r10, r11 and the argument registers that the clause does not read. The
 //         routine saves those that it uses on the target's stack. rax is in the pool if
-//         the flags are on the stack (RegisterPool::flags_on_stack()). Otherwise %ax
-//         contains the flags.
+//         the flags are on the stack. Otherwise %ax contains the flags.
+//   r11   the time, if the clause uses it
+//   r10   the hash of the thread's slots or the address of the only slot, if the clause
+//         uses thread-local variables
 //
 // Some arguments of a static probe are read before the first action. They are on the
 // stack, below the saved registers.
 //
-// r11 contains the time, if the clause uses it. r10 contains the hash of the thread's
-// slots or the address of the only slot, if the clause uses thread-local variables.
-// The offsets of keys' counters, the address of the shard and that of the record are in
-// registers that are taken from the pool. The remaining registers contain the values of
-// DIF registers.
-//
-// A routine has these steps. If a step before the last one encounters a case that the
-// routine does not handle, the routine jumps to `bail`, and the engine runs the clause.
+// A routine has these steps. If a step before the last one cannot handle a case, the
+// routine jumps to `bail`, and the engine runs the clause.
 //
 //   1. Test that the agent is alive and that the probe has the same clauses as when the
 //      routine was compiled.
@@ -58,8 +54,8 @@ private:
     void find_keys();
     void step(const Step& step, std::optional<Reg64> counters);
 
-    // Defined in value.cpp. value() and text() return the register that contains the
-    // value. This is a register from the pool, or the register of an argument.
+    // value.cpp. value() and text() return the register that contains the value: a
+    // register from the pool, or the register of an argument.
     Reg64 value(const Value& value);
     Reg64 text(const Value& value);
     bool insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& labels);
@@ -72,8 +68,7 @@ private:
     Reg64 source(std::uint32_t reg);
     Reg64 destination(std::uint32_t reg);
 
-    // Defined in state.cpp. These functions access the thread, its variables and the
-    // clock.
+    // state.cpp
     void find_thread();
     void find_variable(std::uint32_t id, Label& absent);
     void need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,

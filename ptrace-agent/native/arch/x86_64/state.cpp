@@ -11,14 +11,13 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-// The number of bits by which (t - tsc) * mult is shifted to obtain nanoseconds (struct
-// dt_clock). The consumer always sets dt_clock::shift to 32. If a target has changed
-// it, the engine runs the clause.
+// The value of dt_clock::shift, which the consumer always sets to 32. If a target has
+// changed it, the engine runs the clause.
 constexpr unsigned clock_shift = 32;
 
-// Emits the search for the thread's entry in the table of threads. If the clause has
-// thread-local variables, r10 becomes the hash of the thread's slots, and rax becomes
-// their key. If the clause uses pid or tid, thread_ becomes the address of the entry.
+// Emits the search for the thread's entry in the table of threads. For thread-local
+// variables, r10 becomes the hash of the thread's slots, and rax becomes their key. For
+// pid or tid, thread_ becomes the address of the entry.
 void Routine::find_thread()
 {
     static_assert(DT_RT_MAX_THREADS == 1 << 16 && sizeof(dt_rt_thread) == 32);
@@ -46,10 +45,9 @@ void Routine::find_thread()
     a_.mov(r10, ptr[rcx + offsetof(dt_rt_thread, slot_hash)]);
 }
 
-// Emits the search for a thread-local variable. The emitted code examines only the slot
-// that the hash selects. It continues if that slot contains the variable. It jumps to
-// `absent` if the slot is empty, which means that the variable was never set. It jumps
-// to `bail` if the slot contains another variable.
+// Emits the search for a thread-local variable. The code examines only the slot that
+// the hash selects. It jumps to `absent` if the slot is empty, so the variable was
+// never set. It jumps to `bail` if the slot contains another variable.
 void Routine::find_variable(std::uint32_t id, Label& absent)
 {
     const dt_dyn_plan& plan = frame_.arena().dyn;
@@ -87,9 +85,8 @@ Xbyak::Address Routine::variable(std::uint32_t id)
 }
 
 // Emits code that obtains the time, the thread, the variables and the arguments in
-// `needs`. Emits nothing for those that earlier code has obtained (`had`). If the
-// predicate is only a variable, and the variable was never set, the code jumps to
-// `absent`.
+// `needs`, except those in `had`. The code jumps to `absent` if the predicate is only a
+// variable that was never set.
 void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
                    Label& absent)
 {
@@ -115,8 +112,8 @@ void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
     operands_.load_ahead(needs.ahead);
 }
 
-// Loads the time in nanoseconds into r11. The emitted code jumps to `bail` if the clock
-// line cannot be used or the session's lease has expired.
+// Loads the time in nanoseconds into r11. The code jumps to `bail` if the clock line
+// cannot be used or the session's lease has expired.
 void Routine::sample_time()
 {
     auto clock = [](std::size_t member) {

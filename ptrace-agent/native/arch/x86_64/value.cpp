@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Translates values and predicates from DIF to machine code, one instruction at a time.
+// DIF branches only go forward, so one pass is enough.
 //
-// DIF branches only go forward, so one pass is enough. The result of a comparison stays
-// in the processor's flags until another instruction changes them. A clause that
-// branches on the result after such a change is refused. DIF registers with a known
+// The result of a comparison stays in the processor's flags. A clause is refused if
+// another instruction changes the flags before the branch. DIF registers with a known
 // value become immediates, up to the next branch target.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
@@ -204,8 +204,8 @@ void Routine::shift(std::uint32_t insn)
     }
 }
 
-// Translates one instruction. Returns whether the flags then contain the result of a
-// DIF comparison.
+// Translates one instruction. Returns whether the flags contain the result of a DIF
+// comparison.
 bool Routine::insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& labels)
 {
     const auto* text = static_cast<const dt_u32*>(dt_at(plan_.arena, difo.text));

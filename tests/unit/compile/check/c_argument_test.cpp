@@ -45,9 +45,7 @@ TEST(CArgument, IsDeclaredWithWhatCAndCxxKnowWithoutTheProgramsHeaders)
         {"_Bool **", "DTRACE_USDT_BOOL_ *const *a"},
         {"callback_t", "void (*a)(struct part *, DTRACE_USDT_BOOL_ *)"},
         // C cannot declare an enumeration, or a structure without a tag, before its
-        // definition. ISO C does not convert a pointer to an array to a pointer to a
-        // const array. So the header declares most of these arguments as int or as a
-        // pointer to void.
+        // definition. So the header mostly uses int or a pointer to void.
         {"enum state", "int a"},
         {"enum state *", "const void *a"},
         {"enum state **", "const void *a"},

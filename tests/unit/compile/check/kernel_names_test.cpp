@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests D programs that use the types and variables of a small kernel. Also tests the
-// flag needs_kernel, which marks programs that need the kernel module.
+// Tests D programs that use the types and variables of a small kernel, and the flag
+// needs_kernel.
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/symbols/debug/btf_types.hpp"
@@ -55,7 +55,6 @@ struct Kernel {
         };
     }
 
-    // Returns the error message of a program, or an empty string if it compiles.
     std::string error(std::string_view text)
     {
         auto result = compiler.compile(text, options);
@@ -309,8 +308,8 @@ TEST(KernelNames, ArgumentsOfASystemCallAreOfTheKernelsTypesInTheMemoryOfTheProc
     reads("args[1]->pid", DIF_OP_ULDSW);
     reads("args[1]->parent->pid", DIF_OP_ULDSW);
     reads("args[2][0]", DIF_OP_ULDX);
-    // The names in the argument types denote the kernel's types, even if the program
-    // declares types with the same names.
+    // Argument types are the kernel's types, even if the program declares types with
+    // the same names.
     EXPECT_EQ(kernel.error("struct task_struct { char c[3]; }; typedef char kpid_t; "
                            "syscall::x:entry { trace(args[1]->pid); trace(args[7]); }"),
               "");

@@ -42,7 +42,6 @@ struct Checked {
         return *this;
     }
 
-    // Returns the expression of statement number i in the last clause.
     const Node& statement(std::size_t i = 0) const
     {
         return *unit.clauses.back()->statements.at(i).expr;

@@ -59,7 +59,6 @@ protected:
         return t.call(ident, std::move(args));
     }
 
-    // Returns the constant that an entry's DIF object loads.
     static std::uint64_t constant(const Action& action)
     {
         EXPECT_EQ(action.difo->text.size(), 2u);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Evaluates random expressions both in the engine and in this test, and compares the
-// results. The expressions contain 64-bit types, casts to narrower types, all
-// operators, and D variables. The compiler can fold parts of an expression, but never
-// all of it.
+// Compares the results of random expressions in the engine and in this test. The
+// compiler never folds an entire expression.
 #include "tests/unit/compile/generate/session.hpp"
 #include "tests/unit/n_cases.hpp"
 
@@ -224,8 +222,8 @@ TEST(RunRandom, ExpressionsComputeWhatCComputes)
         auto loaded = session.load(text);
         if (!loaded &&
             std::string(loaded.message()).find("NOREG") != std::string::npos) {
-            // If both operands have side effects, the order of evaluation is fixed. A
-            // deep expression then needs more registers than DIF has.
+            // A deep expression needs more registers than DIF has if both operands of
+            // an operator have side effects.
             n_too_deep++;
             continue;
         }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compiles programs and runs them in the engine, to test the values that the generated
-// DIF records.
+// Tests the values that generated DIF records when the engine runs it.
 #include "tests/unit/compile/generate/session.hpp"
 
 #include <cstdint>
@@ -33,8 +32,7 @@ std::string text(const std::string& expression, const std::string& before = "",
     return values.size() == 1 ? values[0].text() : "<no record>";
 }
 
-// The expressions use the probe's arguments (arg0 is 11, arg1 is 22), so that they
-// cannot be folded.
+// The probe's arguments (arg0 is 11, arg1 is 22) cannot be folded.
 TEST(Run, Arithmetic)
 {
     EXPECT_EQ(value("arg0 + 1"), 12);

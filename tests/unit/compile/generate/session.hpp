@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a D program within the test: compiles it, writes DOF, loads the DOF into an
-// arena and fires a probe. The test process is both the host and the target. The host
-// reads memory safely, so an invalid address causes a fault, as in a real target.
+// Runs a D program in an arena of the test process, which is both host and target. A
+// read of an invalid address causes a fault.
 #pragma once
 
 #include "dif/actions.h"
@@ -19,7 +18,6 @@
 
 namespace dt::gen {
 
-// A value that a clause has recorded.
 struct Value {
     std::uint32_t kind = 0;
     std::string bytes;
@@ -145,7 +143,6 @@ public:
         return out;
     }
 
-    // Loads a program and fires once. Returns the values in its only record.
     std::vector<Value> run(const std::string& text)
     {
         auto loaded = load(text);

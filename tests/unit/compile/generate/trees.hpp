@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Builds typed trees like those that check() produces (check.hpp), for tests of the
-// generator alone. Identifiers live as long as the Trees object that created them.
+// Builds typed trees like those of check(). Identifiers live as long as the Trees
+// object.
 #pragma once
 
 #include "dif/actions.h"

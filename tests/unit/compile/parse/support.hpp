@@ -162,15 +162,12 @@ inline std::string shape(const Node& node)
 
 // clang-format on
 
-// Returns the shape of an expression statement, or the error message if it cannot be
-// parsed.
 inline std::string shape_of(std::string_view expression)
 {
     Parsed parsed("BEGIN { " + std::string(expression) + "; }");
     return parsed.error ? parsed.message() : shape(parsed.expr());
 }
 
-// Returns the tag of the parse error in a text, or UNKNOWN if the text can be parsed.
 inline Tag tag_of(std::string_view text)
 {
     Parsed parsed(text);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the types of a target that has invalid debug data. The resulting types must be
-// usable like any other types.
+// Tests that types from invalid debug data of a target are usable like any other types.
 #include "libdtrace/compile/check/argument_places.hpp"
 #include "libdtrace/compile/types/target_types.hpp"
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
@@ -66,9 +65,8 @@ DwarfEntry structure(int label, const std::string& name, std::uint64_t bytes,
             std::move(members)};
 }
 
-// The types of a target whose debug data consists of the entries that the test passes
-// to the constructor. use() passes a type to functions that walk it. If their work
-// doubled with each level of nesting, the test would exceed its time limit.
+// The types of a target whose debug data consists of `entries`. use() passes a type to
+// functions that walk it.
 struct Lying {
     explicit Lying(std::vector<DwarfEntry> entries,
                    std::uint64_t language = DW_LANG_C99)

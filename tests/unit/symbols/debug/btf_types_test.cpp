@@ -28,7 +28,6 @@ DebugType named(BtfTypes& types, Kind kind, std::string_view name)
     return ref ? types.type(*ref) : DebugType{};
 }
 
-// Calls the functions of BtfTypes with every entry and name.
 void look_at_all(BtfTypes& types, DebugRef end)
 {
     for (DebugRef ref = 0; ref < end; ref++) {

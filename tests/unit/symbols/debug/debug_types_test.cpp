@@ -31,7 +31,6 @@ std::string shapes(const std::string& variant)
     return SHAPES "." + variant + ".so";
 }
 
-// The DWARF data of a file, with its types as text.
 class Shapes {
 public:
     explicit Shapes(const std::string& path)
@@ -129,8 +128,7 @@ public:
         return members(at(kind, name));
     }
 
-    // Looks up a function's address in the symbol table, and finds its debug data by
-    // this address, as dtrace does.
+    // Finds a function's debug data by its address, as dtrace does.
     std::optional<DebugFunction> function(std::string_view name) const
     {
         const Function* found = image_->functions().find(name);

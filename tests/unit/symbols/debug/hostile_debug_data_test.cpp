@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests damaged debug data. The result must be an error or part of the data, never a
-// crash or an endless loop. compile/types/target_types_test.cpp tests well-formed files
-// with invalid content.
+// Tests damaged debug data, which must give an error or part of the data.
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "scratch.hpp"
 
@@ -43,8 +41,7 @@ static std::size_t read_types(const std::vector<std::byte>& bytes)
     return seen;
 }
 
-// Returns the file offset and size of each section that is not loaded into memory, such
-// as .debug_*.
+// Returns the offset and size of each section that is not loaded, such as .debug_*.
 static std::vector<std::pair<std::size_t, std::size_t>>
 debug_sections(const std::vector<std::byte>& bytes)
 {
@@ -69,8 +66,7 @@ TEST_P(HostileDebugData, ChangedBytesDoNotCrashTheReader)
     const auto whole = read_file(SHAPES "." + std::string(GetParam()) + ".so");
     const auto sections = debug_sections(whole);
     ASSERT_FALSE(sections.empty());
-    // The file is a memfd, which has no directory. So the reader cannot find the files
-    // with the split units.
+    // A memfd has no directory, so the reader cannot find the files with split units.
     const bool split = std::string(GetParam()) == "gcc_split_5";
     EXPECT_GT(read_types(whole), split ? 0u : 10u);
     std::mt19937 random(20260101);

@@ -150,7 +150,7 @@ TEST(ElfImage, DebugLinksDoNotLeaveTheirFolder)
     ASSERT_TRUE(objcopy("--strip-all --remove-section .note.gnu.build-id "
                         "--add-gnu-debuglink=" +
                         debug + " " VICTIM " " + file));
-    // The debug link names abc.debug. Change it to x/c.debug, a file that exists.
+    // The name abc.debug becomes x/c.debug, a file that exists.
     auto bytes = read_file(file);
     const char from[] = "abc.debug", to[] = "x/c.debug";
     auto at = std::search(bytes.begin(), bytes.end(),
@@ -255,8 +255,6 @@ TEST(ElfImage, RefusesByName)
     EXPECT_EQ(ElfImage::open("/dev/null").error().code, Code::invalid);
 }
 
-// Prints how long loading takes on this machine. There is no limit, because machines
-// differ.
 TEST(ElfImage, PrintsHowLongLoadingLibcTakes)
 {
     std::vector<double> times;

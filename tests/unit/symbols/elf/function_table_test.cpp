@@ -43,9 +43,7 @@ TEST(FunctionTable, FindsAFunctionByEachOfItsNames)
     EXPECT_FALSE(table.find("mallo"));
 }
 
-// Tests different numbers of symbols. Their addresses have 12 to 64 bits, so some
-// tables have many symbols at the same address, and in other tables the symbols are
-// spread over the address space.
+// With 12-bit addresses, many symbols have the same address.
 TEST(FunctionTable, OrdersByAddressWhateverComesInWhateverOrder)
 {
     for (unsigned bits : {12u, 24u, 40u, 64u}) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests damaged and forged ELF files. The result must be an error or part of the data,
-// never a crash. The asan preset runs these tests under AddressSanitizer.
-// tests/fuzz/symbols tests more inputs.
+// Tests damaged and forged ELF files, which must give an error or part of the data.
 #include "libdtrace/symbols/elf/elf_image.hpp"
 #include "scratch.hpp"
 
@@ -54,8 +52,8 @@ TEST(HostileElf, MutatedBytesDoNotCrashTheReader)
     for (int round = 0; round < 3000; round++) {
         auto bytes = whole;
         for (int i = 0; i < 1 + round % 8; i++) {
-            // Make two of every three changes in the headers. The headers are a small
-            // part of the file, so changes at random places would rarely hit them.
+            // The headers are a small part of the file, so two of three changes are
+            // there.
             std::size_t at = random() % bytes.size();
             if (i % 3 == 0)
                 at = random() % 1024;
@@ -118,9 +116,7 @@ TEST(HostileElf, SparseFilesOfExbibytesTakeNoMemory)
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
-// All symbols have the same name of 16 MiB. Finding the end of the name for each symbol
-// would take a time proportional to the number of symbols multiplied by the length of
-// the name. So ElfImage limits the total length of the names that it reads.
+// All symbols have the same name of 16 MiB. The total length of names is limited.
 TEST(HostileElf, ManySymbolsWithOneLongNameTakeLittleTime)
 {
     constexpr std::size_t n_symbols = 20000, name_bytes = 16 << 20;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that in a file without symbols, a part that the compiler split off from a
-// function is not mistaken for a function.
+// Tests that a split-off part is not mistaken for a function if the file has no
+// symbols.
 #include "libdtrace/symbols/elf/split_off.hpp"
 
 #include "scratch.hpp"
@@ -36,8 +36,8 @@ TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
     // def_cfa_offset 48, then offset (0x80 | 3), which says where rbx was saved
     EXPECT_EQ(first({0x0e, 48, 0x83, 6}), (CanonicalFrame{rsp, 48, false}));
     EXPECT_EQ(first({0x83, 6, 0x0e, 0x80, 2}), (CanonicalFrame{rsp, 256, false}));
-    // one instruction per line: def_cfa rbp 16; def_cfa_register rbp; def_cfa_offset_sf
-    // -2 * -8; def_cfa_sf rbp -3 * -8
+    // One line each: def_cfa rbp 16; def_cfa_register rbp; def_cfa_offset_sf -2 * -8;
+    // def_cfa_sf rbp -3 * -8
     EXPECT_EQ(first({0x0c, 6, 16}), (CanonicalFrame{rbp, 16, false}));
     EXPECT_EQ(first({0x0d, 6}), (CanonicalFrame{rbp, 8, false}));
     EXPECT_EQ(first({0x13, 0x7e}), (CanonicalFrame{rsp, 16, false}));
@@ -45,7 +45,7 @@ TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
     // an expression of three bytes, alone and followed by another operation
     EXPECT_TRUE(first({0x0f, 3, 0x76, 0x78, 6}).by_expression);
     EXPECT_EQ(first({0x0f, 3, 0x76, 0x78, 6, 0x0c, 7, 8}), at_call);
-    // Rules for other registers are skipped together with their operands.
+    // Rules for other registers are skipped with their operands.
     EXPECT_EQ(first({0x05, 3,    2,    0x06, 3, 0x07, 16, 0x08, 3,  0x09, 3, 6,
                      0x0a, 0xc3, 0x10, 3,    2, 0x77, 8,  0x2e, 16, 0x0e, 32}),
               (CanonicalFrame{rsp, 32, false}));
@@ -61,7 +61,6 @@ TEST(SplitOff, LooksNoFurtherThanTheFirstAddress)
     EXPECT_EQ(first({0x0f, 0xff, 0xff, 0x7f}).by_expression, true);
 }
 
-// The same functions and parts are found with and without symbols.
 TEST(SplitOff, PartsOfAStrippedProgramAreThoseThatSymbolsName)
 {
     Scratch scratch;

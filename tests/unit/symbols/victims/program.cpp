@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A C++ program with names of every kind. Commands on standard input are one byte each:
+// A C++ program with names of every kind. Each byte on standard input is a command:
 //   l  dlopen the plugin named by argv[1]      u  dlclose it      anything else: exit
-// At the start and after each command, it writes one line with the addresses of
-// plugin_work() (0 if it is not loaded), of shop::Cart::total() and of original_name().
+// It prints the addresses of plugin_work() (or 0), shop::Cart::total() and
+// original_name().
 #include <cstdint>
 #include <cstdio>
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A second compilation unit. It defines types that shapes.c only declares, and objects
-// with the same names as in shapes.c.
+// A second compilation unit, with types that shapes.c only declares, and objects with
+// the same names as in shapes.c.
 struct elsewhere {
     long a, b;
 };
