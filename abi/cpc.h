@@ -6,7 +6,7 @@
  * X(name, type, config, default count)
  *
  * In a probe name, '_' may replace '-'. PAPI presets without a generic perf event have
- * no row. A D program can use a raw event for them.
+ * no row. A D program can use a raw event instead.
  */
 #ifndef KMOD_CPC_H
 #define KMOD_CPC_H
@@ -103,7 +103,8 @@ enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, D
 /*
  * Returns the minimum count for an event. The minimum for events of the processor,
  * 5000, is from DTrace's documentation. With a smaller count, the counter could
- * overflow every few cycles. The two clocks count nanoseconds.
+ * overflow every few cycles. The two clocks count nanoseconds, and their minimum is
+ * 200 us. The minimum for all other software events is 1.
  */
 static inline dt_u64 dt_cpc_least(dt_u32 type, dt_u64 config)
 {

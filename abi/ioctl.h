@@ -232,7 +232,7 @@ struct dtk_claim {
 	 * returned, and the consumer is not claimed
 	 */
 	dt_u64 file;
-	/* the size of the space at `file`; the module sets it to the file's size */
+	/* the size of the space at `file`; the module changes it to the file's size */
 	dt_u64 file_bytes;
 	dt_u64 program_bytes, total_bytes; /* set by the module */
 };
@@ -310,8 +310,8 @@ struct dtk_unwind_maps {
 
 /*
  * The number that the kernel module stores in a lock of the arena, for code on CPU
- * `cpu`. It is greater than every thread id, which user space stores. The consumer
- * never takes over a CPU's lock.
+ * `cpu`. Code in user space stores its thread id instead. The number is greater than
+ * every thread id. The consumer never takes over a lock that contains such a number.
  */
 #define DTK_OWNER_OF_CPU(cpu) (0x40000000u | ((cpu) + 1))
 #define DTK_IS_CPU(owner) ((owner) >= 0x40000000u)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The data of a probe of the ip, tcp or udp provider: a packet, a socket, or both. All
- * arguments of the probe are the address of this structure. The translators in
+ * The data of a probe of the ip, tcp or udp provider: a packet, a socket, or both. Each
+ * argument of the probe is the address of this structure. The translators in
  * libdtrace/providers/kernel/net.d, tcp.d and udp.d give each argument its D type.
  *
  * If there is no packet, the addresses and ports are those of the socket.

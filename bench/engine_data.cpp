@@ -9,8 +9,9 @@
 // Two properties of the machine affect the results:
 //   - The 100,000 elements take 6 MB and are visited in an unpredictable order. The row
 //     "a read of 6 MB at random" shows the cost of one read.
-//   - Two CPUs may share a core. A round with two threads counts only if loop(), which
-//     does not use the engine, scales by at least 1.9 in that round.
+//   - Two CPUs may share a core. So each round also measures loop(), which does not use
+//     the engine. A round with two threads counts only if two threads that run loop()
+//     do at least 1.9 times the work of one thread.
 #include "dif/engine.h"
 #include "dif/float.h"
 #include "dif/vars.h"

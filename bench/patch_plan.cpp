@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What does it cost to plan and build 50,000 jumps, and how many sites get one?
 //
-// For each program, the benchmark finds the extents of the entries and returns
-// (fasttrap/extents.hpp), which is not timed. Then it plans windows, finds places for
-// their trampolines and builds the patches: for all entries, for all returns, and for
-// both together. Parts that the compiler split off from functions do not count.
+// For each program, the benchmark finds the extents (fasttrap/extents.hpp) of all
+// function entries and return sites. This step is not timed. Then the benchmark plans
+// windows, finds places for their trampolines and builds the patches: for all entries,
+// for all return sites, and for both together. Parts that the compiler split off from
+// functions do not count.
 //
 // The simulated address space contains only the module. The goals are 60 ms and 6 MB
 // for 50,000 entries, and 10 ms for 50,000 calls to TrampolineSpace::take().

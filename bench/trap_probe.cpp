@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Measures the cost of one firing of an entry probe for which the agent uses a
-// breakpoint, compared with the minimal cost of a breakpoint under ptrace.
+// Measures the cost of one firing of an entry probe that uses a breakpoint. For
+// comparison, measures the minimal cost of a breakpoint under ptrace.
 //
 // Child processes measure three loops:
 //   - calls to a function without a probe

@@ -166,8 +166,9 @@ static void dt_harm(struct dt_mstate *m, dt_u32 action, dt_u64 value)
 }
 
 /*
- * Returns the address at which an entry records its value. Returns null if this
- * firing has no such key or record.
+ * Returns the address at which an entry records its value. The address is in
+ * the key if in_key is 1, otherwise in the record. Returns null if this firing
+ * has no key for the aggregation, or no record.
  */
 static dt_u8 *dt_record_place(struct dt_mstate *m, const struct dt_action *a)
 {

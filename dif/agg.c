@@ -5,8 +5,8 @@
  *
  * A shard's active aggregation buffer has a hash table at its start and entries
  * after it. Each entry is a struct dt_aggent, its key and its value. An entry
- * is complete before its bucket points to it. A holder of the shard that dies
- * leaves at most one entry to which no bucket points.
+ * is complete before its bucket points to it. If a thread dies while it holds
+ * the shard, at most one entry remains to which no bucket points.
  *
  * All buckets of quantize() take 1 KB. Therefore a distribution begins with up
  * to DT_AGG_POINTS short entries (struct dt_aggpoint) for a key, one for each
@@ -136,9 +136,9 @@ DT_INLINE dt_u64 *dt_agg_value(struct dt_aggent *e, const struct dt_action *a)
 }
 
 /*
- * Returns the value of the entry at offset `head`, or null if the entry does
- * not have this key and a value of this size. Only the first key_used bytes are
- * compared, because all later ones are zero.
+ * Returns the value of the entry at offset `head`. Returns null if the entry
+ * has a different key or a value of a different size. Compares only the first
+ * key_used bytes of the keys, because the other bytes are zero.
  */
 DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 			       const struct dt_action *a, dt_u32 value_bytes,
@@ -157,7 +157,7 @@ DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 /* A search for the short entry of one key and one bucket. */
 struct dt_agg_points {
 	dt_u32 word;		   /* the bucket to find */
-	dt_u32 n;		   /* the key's entries for other buckets */
+	dt_u32 n;		   /* number of the key's other short entries */
 	struct dt_aggpoint *found; /* null if no entry has been found */
 };
 
@@ -183,11 +183,11 @@ static int dt_agg_is_point(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 }
 
 /*
- * Finds the entry that an update of the key has to change. For a short entry,
- * sets points->found and returns null. For any other entry, returns its value.
- * Without an entry, returns null. The search starts at the offset *at, which
- * becomes the entry's offset. `points` is null for functions that have no short
- * entries.
+ * Finds the entry that an update of the key has to change. If this is a short
+ * entry, sets points->found and returns null. If it is any other entry, returns
+ * its value. If there is no such entry, returns null. The search starts at the
+ * offset *at. If an entry is found, *at becomes its offset. `points` is null
+ * for functions that have no short entries.
  */
 static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 			   const struct dt_action *a, const struct dt_mstate *m,
@@ -272,8 +272,8 @@ static dt_u32 dt_agg_publish(struct dt_mstate *m, struct dt_buffer *b,
 }
 
 /*
- * Returns the value of the entry at the offset *hint, or null if that entry
- * does not have this key and a value of this size.
+ * Returns the value of the entry at the offset *hint. Returns null if there is
+ * no such entry, or if it has a different key or a value of a different size.
  */
 DT_INLINE dt_u64 *dt_agg_hinted(dt_u8 *buffer, dt_u64 size, const dt_u32 *hint,
 				const struct dt_action *a, dt_u32 value_bytes,
@@ -362,9 +362,9 @@ DT_INLINE void dt_agg_update(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * If the entry at the offset *hint is the short entry to update, updates it and
- * returns
- * 1. Otherwise initializes `points` for the search and returns 0.
+ * If the entry at the offset *hint is the short entry to update, updates this
+ * entry and returns 1. Otherwise initializes `points` for the search and
+ * returns 0.
  */
 static int dt_agg_hinted_point(struct dt_mstate *m, dt_u8 *buffer,
 			       const struct dt_action *a, dt_u64 value,

@@ -128,7 +128,7 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	 */
 	a->counters.used = a->counters.n_sets ? 64 : DT_COUNTERS_BYTES;
 	sets_bytes = (dt_u64)a->counters.n_sets << DT_COUNTERS_SHIFT;
-	/* if there is a private part, it contains the values */
+	/* A private part, if there is one, contains counters.seen instead. */
 	if (a->n_shared == a->n_shards)
 		a->counters.seen = dt_take(&at, sets_bytes, 4096);
 	a->heap_used = DT_ALIGN(at, 64ull);
@@ -289,9 +289,9 @@ int dt_has_exited(void *arena)
 		return 1;
 	}
 	/*
-	 * An exit() writes the private activity first, then the shared one. The
-	 * opposite order here ensures that a new shared value is found with the
-	 * new private value.
+	 * An exit() writes the private activity first, then the shared one. So
+	 * read them in the opposite order here. If the shared value is new, the
+	 * private value is also new.
 	 */
 	seen = dt_acquire32(&session->activity);
 	now = dt_acquire32(&own->activity);

@@ -118,8 +118,8 @@ struct dt_clause {
 	dt_u32 pad;
 };
 /*
- * A firing of the clause writes a record, because an action records data or
- * the clause has no actions except speculate().
+ * A firing of the clause writes a record. This flag is set if an action records
+ * data, or if the clause has no actions except speculate().
  */
 #define DT_CLAUSE_RECORDS 0x1
 #define DT_CLAUSE_COMMITS 0x2
@@ -245,7 +245,10 @@ struct dt_dyn_plan {
  */
 struct dt_counter_plan {
 	dt_off sets; /* all sets, in the shared part */
-	/* in the program part: the value of each counter at the last drain */
+	/*
+	 * the value of each counter at the last drain; in the private part, or
+	 * in the program part if there is no private part
+	 */
 	dt_off seen;
 	dt_u32 n_cpus;
 	dt_u32 used;   /* the number of bytes of a set that actions use */
@@ -332,7 +335,7 @@ enum dt_spec_state {
  * reader.
  *
  * seq is odd while the consumer writes. seq is 0 if the clock cannot be used,
- * because the system does not use the counter.
+ * for example because the kernel's own clock does not use the counter.
  */
 struct dt_clock {
 	dt_u32 seq;
@@ -440,8 +443,8 @@ DT_STATIC_ASSERT(sizeof(struct dt_aggent) == 32,
 		 "header of an aggregation entry is 32 bytes");
 
 /*
- * A short value of quantize(), lquantize() or llquantize(), which is the count
- * of one bucket. value_bytes distinguishes it from an entry with all buckets.
+ * The value of a short entry for quantize(), lquantize() or llquantize(). It is
+ * the count of one bucket. An entry with all buckets has a larger value_bytes.
  * The counts of a key are the sums over all its entries.
  */
 struct dt_aggpoint {

@@ -3,8 +3,8 @@
  * Reserves space for records in principal buffers, and publishes the records.
  *
  * The engine writes a record after the first `used` bytes of the buffer, and
- * publishes it by increasing `used`. A clause that faults, or a holder that
- * dies, leaves no partial record.
+ * publishes it by increasing `used`. If the clause faults, or if the thread
+ * dies while it holds the shard, the record is not published.
  *
  * The option bufpolicy has three values:
  *   switch  The consumer exchanges the two buffers regularly. If a buffer is

@@ -12,8 +12,8 @@
  *
  * An action has the same range of bytes in every set. For sum(), the word after
  * the value is set when a number, even 0, is added. Values are never reset. A
- * drain writes the difference from the previous drain, whose values are stored
- * where targets cannot write.
+ * drain writes the differences from the values at the previous drain. These
+ * previous values are stored where targets cannot write.
  *
  * A target that overwrites counters corrupts only the values of this trace. No
  * address is computed from a counter.

@@ -15,9 +15,9 @@
 #include "dif/mstate.h"
 
 /*
- * Copies the records of a buffer, but not more than `max` bytes. If `wrapped`
- * is not 0, the range from `wrapped` to the end contains older records and is
- * copied first.
+ * Copies the records of a buffer, but not more than `max` bytes. If b->wrapped
+ * is not 0, the older records are between b->wrapped and the end of the buffer.
+ * They are copied first.
  */
 static dt_s64 dt_copy_out(const dt_u8 *data, const struct dt_buffer *b,
 			  dt_u64 size, dt_u8 *to, dt_u64 max)
@@ -42,8 +42,8 @@ static dt_s64 dt_copy_out(const dt_u8 *data, const struct dt_buffer *b,
 }
 
 /*
- * Copies the records of a ring. The older part, which begins at `wrapped`, may
- * end with padding. The padding is not copied.
+ * Copies the records of a ring buffer. The older part, which begins at
+ * `wrapped`, may end with padding. The padding is not copied.
  */
 static dt_s64 dt_copy_ring(const dt_u8 *base, const struct dt_arena *arena,
 			   const dt_u8 *data, const struct dt_buffer *b,
@@ -108,8 +108,8 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 		return n;
 	}
 	/*
-	 * With bufpolicy=fill, the other buffer contains the records of END. It
-	 * is copied after the active buffer has been emptied.
+	 * With bufpolicy=fill, the inactive buffer contains the records of END.
+	 * A call copies them if it finds the active buffer empty.
 	 */
 	if (policy == DT_BUFPOLICY_FILL &&
 	    !dt_once64(&s->principal[active].used))

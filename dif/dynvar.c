@@ -118,8 +118,8 @@ static void dt_bucket_leave(struct dt_bucket *b)
 
 /*
  * Writes one part of the key and sets *bytes to its size. A string ends with
- * its NUL. Any other by-reference value comes after a word with its length.
- * Returns -1 if there is not enough space.
+ * its NUL. Any other by-reference value is preceded by a 64-bit word that
+ * contains its length. Returns -1 if there is not enough space.
  */
 static int dt_key_part(struct dt_mstate *m, const struct dt_tuple *t, dt_u8 *to,
 		       dt_u64 room, dt_u64 *bytes)
@@ -249,8 +249,8 @@ static void dt_dynvar_insert(struct dt_mstate *m, const struct dt_dyn *d,
 			     dt_u64 bytes);
 
 /*
- * Returns the generation of the memory in which a variable is stored. It
- * changes when the variable is freed.
+ * Returns the generation of the memory in which a variable is stored. The
+ * generation changes when the variable is freed.
  */
 static dt_u32 dt_gen_of(const struct dt_dynval *v, const struct dt_bucket *b)
 {
@@ -259,8 +259,8 @@ static dt_u32 dt_gen_of(const struct dt_dynval *v, const struct dt_bucket *b)
 }
 
 /*
- * Returns the address of a value for the D program, and remembers to which
- * variable it belongs. The caller must hold the bucket's lock.
+ * Returns the address of a value for the D program. Records in m->refs[] to
+ * which variable the address belongs. The caller must hold the bucket's lock.
  */
 static dt_u64 dt_dyn_address(struct dt_mstate *m, const struct dt_dynkey *k,
 			     const struct dt_dynval *v)
@@ -301,8 +301,9 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 	}
 	if (old.at && dt_once32(old.writing) & DT_DYN_WRITING) {
 		/*
-		 * A writer holds the lock while it writes. This thread holds
-		 * the lock now, so the writer has died.
+		 * The value is marked as being written. The writer held the
+		 * lock, but this thread holds the lock now. So the writer has
+		 * died.
 		 */
 		if (how & DT_DYN_MAKE)
 			dt_value_write(&old, &result, 0, k.value_bytes);
@@ -326,9 +327,9 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 }
 
 /*
- * Copies a by-reference value to scratch memory after the key. Call it before
- * taking the lock, because reading the value can be slow. Returns the number of
- * bytes.
+ * Copies a by-reference value to scratch memory after the key. Callers do not
+ * hold the bucket's lock yet, because reading the value can be slow. Returns
+ * the number of bytes.
  */
 static dt_u64 dt_value_fetch(struct dt_mstate *m, const struct dt_var *v,
 			     const struct dt_dynkey *k, dt_u64 from)
@@ -426,7 +427,8 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 
 /*
  * Returns whether the bytes at `at` are in the value of a variable. The
- * variable's key begins at `start`. `key` and `value` are sizes.
+ * variable's key begins at `start`, and the value follows the key. `key` and
+ * `value` are their sizes.
  */
 static int dt_in_value(const dt_u8 *start, dt_u64 key, dt_u64 value,
 		       const dt_u8 *at, dt_u64 bytes)
@@ -483,10 +485,10 @@ static int dt_is_chunk(const struct dt_dyn *d, const struct dt_chunk *c,
 }
 
 /*
- * Returns whether the D program may store to these bytes of the space, which is
- * allowed only in the value of a variable. In the pool, the function searches
- * backwards for the chunk's header, and accepts it only if the chunk is on the
- * chain of its key's bucket.
+ * Returns whether the D program may store to these bytes of the space. A store
+ * is allowed only in the value of a variable. If the bytes are in the pool, the
+ * function searches backwards for the header of their chunk. It accepts a
+ * header only if the chunk is on the chain of its key's bucket.
  */
 static int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 {

@@ -87,7 +87,7 @@ void dt_arena_init(void *mem, const struct dt_arena_config *config);
  * Creates another arena in mem, where the program part of the arena `first` is
  * already mapped. The other parts of mem must contain only zeros. The new arena
  * gets the lease and the activity of `first`. Both must have a private part.
- * rand() differs in arenas with different numbers.
+ * rand() returns different values in arenas with different numbers.
  */
 void dt_arena_init_like(void *mem, const void *first, dt_u64 number);
 
@@ -104,8 +104,9 @@ int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 /*
  * Changes the provider name of a probe whose process has exited, so that
  * another process can use the probe. The clauses stay enabled at the probe.
- * `like` is 0 or another probe, whose string is shared if the names are equal.
- * Returns -1 if the heap is full or there is no such probe.
+ * `like` is 0 or the id of another probe. If that probe has the same provider
+ * name, both probes share one string. Returns -1 if the heap is full or there
+ * is no such probe.
  */
 int dt_probe_rename(void *arena, dt_u32 probe, const char *provider,
 		    dt_u32 like);
@@ -158,18 +159,18 @@ dt_u32 dt_shard_idle(const struct dt_arena *arena, dt_u32 no,
  */
 int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to);
 /*
- * Returns whether exit() has ended tracing. If there is a private part, a
- * target may have forged the shared words. The shared `exited` is then used
- * only if a clause with exit() fires in targets. Without such a clause, the
- * shared activity is restored.
+ * Returns whether exit() has ended tracing. Targets can forge the shared words
+ * `exited` and `activity`. If the arena has a private part, the shared `exited`
+ * counts only if a clause with exit() fires in targets. If no such clause
+ * exists, the function restores the shared `activity` from the private part.
  */
 int dt_has_exited(void *arena);
 
 /* --- for the consumer, which waits for a shard for a limited time --- */
 
 /*
- * The maximum number of tests of the lock of a busy shard. They take a few
- * milliseconds.
+ * The maximum number of tests of the lock of a busy shard. All these tests
+ * together take a few milliseconds.
  */
 #define DT_WAIT_SPINS 100000
 /*
@@ -217,8 +218,8 @@ dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
  * Moves records of committed speculations to the principal buffers, and removes
  * those of discarded speculations. If `alive` is not null, also releases locks
  * and slots of dead threads. The consumer calls this function at the rate of
- * the option cleanrate. Returns 1 if it reached its limit of bytes, so that
- * another call is needed.
+ * the option cleanrate. Returns 1 if it has moved its maximum number of bytes,
+ * so that another call is needed.
  */
 int dt_clean(void *arena, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner));
 

@@ -4,10 +4,10 @@
  *
  * The loader has verified that registers, indices and branch targets are in
  * range, that all branches are forward, and that the last instruction returns.
- * Therefore every DIFO ends. There are no condition codes. A comparison stores
- * its two operands, and a branch evaluates its condition on them. tst stores
- * its operand and 0. scmp stores the order of the two strings (negative, 0 or
- * positive) and 0.
+ * Therefore every DIFO terminates. There are no condition codes. A comparison
+ * stores its two operands, and a branch evaluates its condition on them. tst
+ * stores its operand and 0. scmp stores the order of the two strings (negative,
+ * 0 or positive) and 0.
  */
 #include "dif/mstate.h"
 

@@ -8,9 +8,9 @@
  * a right part, and compares the right part first. To find the last occurrence,
  * it reads both strings backwards.
  *
- * Other threads may change the bytes during the search. The search still ends
- * and stays within the strings: every step moves forward, and no index depends
- * on the value of a byte.
+ * Other threads may change the bytes during the search. The search still
+ * terminates and stays within the strings. Every step moves forward, and no
+ * index depends on the value of a byte.
  */
 #include "dif/find.h"
 
@@ -34,9 +34,9 @@ DT_INLINE dt_u8 dt_byte(const struct dt_reader *r, dt_u64 i)
 }
 
 /*
- * Returns the index at which the greatest suffix begins, and sets *period to
- * the period of that suffix. If `order` is 1, bytes are compared in reverse
- * order.
+ * Returns the index at which the lexicographically greatest suffix begins, and
+ * sets *period to the period of that suffix. If `order` is 1, bytes are
+ * compared in reverse order.
  */
 static dt_u64 dt_greatest_suffix(const struct dt_reader *b, int order,
 				 dt_u64 *period)
@@ -80,7 +80,7 @@ static dt_u64 dt_critical(const struct dt_reader *b, dt_u64 *period)
 
 /*
  * Returns whether the left part of the needle, which ends at `cut`, is repeated
- * one period later. The entire needle then has this period.
+ * one period later. If it is, the entire needle has this period.
  */
 static int dt_is_periodic(const struct dt_reader *b, dt_u64 cut, dt_u64 period)
 {
@@ -101,7 +101,7 @@ static dt_u64 dt_two_way(const struct dt_reader *a, const struct dt_reader *b)
 	while (at + b->len <= a->len) {
 		/*
 		 * The previous comparison has shown that the first `known`
-		 * bytes match here.
+		 * bytes of the needle match at this position.
 		 */
 		i = cut > known ? cut : known;
 		while (i < b->len && dt_byte(b, i) == dt_byte(a, at + i))

@@ -15,7 +15,8 @@
 #define DT_ERROR_ARGS 6
 /*
  * The firings in a shard are numbered. A firing checks the lease if its number
- * has only zeros in the bits of this mask, which is every 64th firing.
+ * has only zeros in the bits of this mask. So every 64th firing checks the
+ * lease.
  */
 #define DT_LEASE_EACH 63
 
@@ -105,9 +106,10 @@ static void dt_error(struct dt_mstate *m)
 }
 
 /*
- * Reserves space for the record of a clause. Returns 0 if there is no space or
- * the lease has expired, so the clause must not run. Returns 1 for a clause
- * that has no record, or whose record belongs to a speculation.
+ * Reserves space for the record of a clause. Returns 1 if the clause may run,
+ * or 0 if there is no space or the lease has expired. A clause that has no
+ * record, or whose record belongs to a speculation, needs no space here and may
+ * run.
  */
 static int dt_clause_room(struct dt_mstate *m)
 {

@@ -2,9 +2,10 @@
 /*
  * Computes with doubles in probe context. The probe may have fired in the
  * middle of a floating-point computation of the target. Therefore each
- * operation saves the registers that it uses, computes in the default
- * environment (round to nearest, no traps) and restores the registers. SSE
- * encodings do not change the upper parts of the vector registers.
+ * operation saves the registers that it uses, and restores them at its end. It
+ * computes in the default environment (round to nearest, no traps). The
+ * instructions have SSE encodings, which do not change the upper parts of the
+ * vector registers.
  */
 #include "dif/float.h"
 
@@ -66,8 +67,8 @@ DT_INLINE dt_u64 dt_from_unsigned(dt_u64 a)
 		return DT_VECTOR("cvtsi2sdq %[r], %%xmm0", DT_TAKE_XMM0);
 	/*
 	 * cvtsi2sd takes a signed integer, so a is halved before the conversion
-	 * and doubled after it. The bit that is shifted out still affects the
-	 * rounding.
+	 * and doubled after it. The bit that is shifted out is ORed into the
+	 * lowest bit, so that it still affects the rounding.
 	 */
 	a = a >> 1 | odd;
 	return DT_VECTOR("cvtsi2sdq %[r], %%xmm0\n\taddsd %%xmm0, %%xmm0",

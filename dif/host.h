@@ -7,7 +7,8 @@
  * A struct dt_host represents one thread during one firing. Operations are
  * called in probe context and must not wait. In a target and in the kernel,
  * they must not allocate memory. An operation that a host does not support is a
- * null pointer. The engine then raises a fault or uses a default value.
+ * null pointer. If the engine needs such an operation, it raises a fault or
+ * uses a default value.
  */
 #ifndef DIF_HOST_H
 #define DIF_HOST_H
@@ -48,15 +49,15 @@ struct dt_host_ops {
 	/*
 	 * Reads the probe's argument n, counted from 0. The engine calls arg()
 	 * only for arguments that were not passed to dt_fire(). On failure,
-	 * returns -1 and sets *bad to the address that could not be read, or to
-	 * 0 if the value is not available.
+	 * returns -1 and sets *bad to the address that could not be read. If
+	 * the value is not available, *bad is 0.
 	 */
 	int (*arg)(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad);
 	/*
 	 * Reads a builtin that is a NUMBER row of dif/vars.h. index selects the
-	 * element of an array. Returns -1 if the builtin is not available, and
-	 * the D program reads 0. For uregs[], -1 means that there is no such
-	 * register.
+	 * element of an array. If the builtin is not available, returns -1, and
+	 * the D program reads 0. For uregs[], -1 means that the register does
+	 * not exist.
 	 */
 	int (*var)(struct dt_host *host, dt_u32 id, dt_u32 index,
 		   dt_u64 *value);
@@ -102,8 +103,8 @@ struct dt_host_ops {
 
 	/*
 	 * Sets host->owner and host->thread_key. Called when the engine needs
-	 * one of them and thread_key is 0. Null in hosts that set both fields
-	 * before each firing.
+	 * one of these fields and thread_key is 0. Null in hosts that set both
+	 * fields before each firing.
 	 */
 	void (*identify)(struct dt_host *host);
 };
@@ -130,9 +131,9 @@ struct dt_host {
 	dt_u32 shard_tries;
 	/*
 	 * The engine sets this to 1 when a firing has almost filled the shard's
-	 * aggregation buffer. A host that unlocks shards itself must then store
-	 * the result of dt_shard_idle() in the lock. It must set `fills` to 0
-	 * before a firing.
+	 * aggregation buffer. If `fills` is 1, a host that unlocks shards
+	 * itself must store the result of dt_shard_idle() in the lock. The host
+	 * must set `fills` to 0 before a firing.
 	 */
 	dt_u32 fills;
 	/* owner of thread-local variables: pid << 32 | tid of the target */

@@ -5,7 +5,7 @@
  *
  * dt_load() updates the counts of the tables as its last step, so either the
  * entire program or nothing becomes visible. Each entry of a table is complete
- * before a count or a link makes it visible, so probes can be added while other
+ * before a count or a link makes it visible. So probes can be added while other
  * threads fire.
  */
 #include "dif/load.h"
@@ -59,8 +59,8 @@ static void dt_ecb_read(struct dt_loader *l, const struct dof_sec *sec,
 }
 
 /*
- * Finds the clause that an earlier ecbdesc with the same number has created in
- * this load. Returns 0 if it does not exist.
+ * Finds the clause that an earlier ecbdesc with the same uarg has created in
+ * this load. Returns 0 if there is no such clause.
  */
 static int dt_clause_known(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 			   dt_u32 *clause)

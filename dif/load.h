@@ -81,15 +81,17 @@ int dt_load_clause(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 		   dt_u32 *clause);
 
 /*
- * --- counters.c --- Allocates counters for an aggregation, if it can have
- * counters and there is space. The actions that compute the key must precede
- * `a` in the clause.
+ * --- counters.c ---
+ * Allocates counters for an aggregation, if it can have counters and there is
+ * space. The actions that compute the key must precede `a` in the clause.
  */
 void dt_counters_take(struct dt_loader *l, struct dt_action *a);
 
 /*
  * --- short.c ---
- * Sets *s to the simple form of a verified DIFO, or to DT_SHORT_NONE.
+ * Checks whether a verified DIFO is simple. If it is, fills in *s so that
+ * dt_value() can evaluate the DIFO without the interpreter. Otherwise sets
+ * s->kind to DT_SHORT_NONE.
  */
 void dt_short_make(const void *base, dt_off difo, struct dt_short *s);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Loads one action of a clause. Checks that the action exists, has its value
- * and parameters, and is permitted by the host and the options. Computes how
- * many bytes it records.
+ * Loads one action of a clause. Checks that the action exists, and that the
+ * host and the options permit it. Checks that it has the value and parameters
+ * that its kind needs. Computes how many bytes it records.
  */
 #include "dif/distribution.h"
 #include "dif/load.h"

@@ -8,9 +8,9 @@
  * other value to 8 bytes. The parts of an aggregation's key are laid out in the
  * same way, from offset 0 of the key.
  *
- * The rules about speculation ensure that a clause does not write to a buffer
- * while it commits records to the same buffer. DOF is not trusted, so they are
- * checked here.
+ * dt_clause_rules() checks the rules about speculation, because DOF is not
+ * trusted. These rules ensure that a clause does not write to a buffer while it
+ * commits records to the same buffer.
  */
 #include "dif/load.h"
 
@@ -145,8 +145,8 @@ static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 	    actions[0].kind == DTRACEAGG_count && !actions[0].key_bytes)
 		c->flags |= DT_CLAUSE_COUNTS;
 	/*
-	 * A record of a clause that speculates is dropped at run time if the
-	 * record is too large.
+	 * A clause with speculate() is accepted even if its record is too large
+	 * for a buffer. The record is dropped at run time.
 	 */
 	if ((c->flags & DT_CLAUSE_RECORDS) &&
 	    !(c->flags & DT_CLAUSE_SPECULATES) &&
@@ -185,7 +185,10 @@ static int dt_load_actions(struct dt_loader *l, struct dt_clause *c,
 		dt_copy(&d, l->dof + sec.offset + i * sizeof(d), sizeof(d));
 		if (dt_load_action(l, c, &actions[i], &d, &align) != 0)
 			return -1;
-		/* dt_clause_layout() replaces the alignment with the offset. */
+		/*
+		 * rec_offset is the alignment until dt_clause_layout() sets the
+		 * offset.
+		 */
 		actions[i].rec_offset = align;
 	}
 	return 0;

@@ -2,10 +2,10 @@
 /*
  * Loads DIFOs, and declares the variables that they use.
  *
- * The tables of a DIFO are copied into the arena. The first DIFO that uses a
- * variable allocates its storage. The variable must have the same type in all
- * later DIFOs. When all variables are declared, the verifier checks the
- * instructions.
+ * The tables of a DIFO are copied into the arena. Storage for a variable is
+ * allocated when the first DIFO that uses the variable is loaded. In all later
+ * DIFOs, the variable must have the same type. When all variables are declared,
+ * the verifier checks the instructions.
  */
 #include "dif/load.h"
 
@@ -158,8 +158,8 @@ static int dt_rtype_ok(struct dt_loader *l, dt_u32 sec,
 }
 
 /*
- * Copies the table in section number `no` of a DIFO into the arena. Refuses a
- * second table of the same kind.
+ * Copies one table of a DIFO into the arena. The table is section number `no`
+ * of the DOF image. Refuses a second table of the same kind.
  */
 static int dt_difo_table(struct dt_loader *l, struct dt_difo *d, dt_u32 no)
 {

@@ -8,9 +8,9 @@
  *   - global variables and dynamic variables
  *   - in its own shard, the clause-local variables, and the scratch memory that
  *     the current clause has allocated
- * It may write to this scratch memory and to the values of by-reference
- * variables. Any other address belongs to the target, and is read with the host
- * operation load().
+ * The D program may write to this scratch memory and to the values of
+ * by-reference variables. Any other address belongs to the target, and is read
+ * with the host operation load().
  */
 #include "dif/mstate.h"
 
@@ -36,7 +36,7 @@ dt_u8 *dt_dmem(struct dt_mstate *m, dt_u64 addr, dt_u64 *avail)
 
 /*
  * Returns whether the bytes at the offset `off` are in the value of a global or
- * clause-local by-reference variable. The value follows a flag word.
+ * clause-local by-reference variable. A flag word precedes the value.
  */
 static int dt_static_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 {

@@ -76,14 +76,15 @@ struct dt_mstate {
 	dt_u64 generation;
 
 	/*
-	 * number of addresses of dynamic variables that this firing has loaded,
-	 * and the last DT_DYNREFS of them
+	 * how often this firing has loaded the address of a dynamic variable;
+	 * refs[] describes the last DT_DYNREFS of these addresses
 	 */
 	dt_u32 n_refs;
 	struct dt_dynref refs[DT_DYNREFS];
 
 	/*
-	 * position and length of the string that strtok() still has to search
+	 * position and length of the part of the string that strtok() has not
+	 * searched yet
 	 */
 	dt_u32 strtok_pos, strtok_len;
 
@@ -120,7 +121,8 @@ struct dt_mstate {
 	dt_u32 discard;	   /* 1: do not publish the record */
 
 	dt_u8 *key;	  /* key of the current aggregation */
-	dt_u64 key_used;  /* bytes of the key to compare; all later ones are 0 */
+	/* number of bytes of the key to compare; all later bytes are 0 */
+	dt_u64 key_used;
 	dt_u64 increment; /* number that a distribution adds to a bucket */
 };
 
@@ -162,8 +164,8 @@ DT_INLINE void dt_fault(struct dt_mstate *m, dt_u32 fault, dt_u64 value)
 }
 
 /*
- * Computes a floating-point instruction. The fault is not expected, because the
- * verifier accepts these instructions only if all hosts have flop.
+ * Computes a floating-point instruction. The fault below is not expected,
+ * because the verifier accepts these instructions only if all hosts have flop.
  */
 static inline dt_u64 dt_float(struct dt_mstate *m, dt_u32 op, dt_u64 a, dt_u64 b)
 {
@@ -199,9 +201,9 @@ DT_INLINE int dt_is_dmem(const struct dt_mstate *m, dt_u64 addr)
 }
 
 /*
- * Converts the D address of arena memory to a pointer, and sets *avail to the
- * number of bytes there that the D program may read. Returns null, without a
- * fault, if it may read none.
+ * Converts the D address of arena memory to a pointer. Sets *avail to the
+ * number of bytes there that the D program may read. If it may not read any,
+ * returns null without raising a fault.
  */
 dt_u8 *dt_dmem(struct dt_mstate *m, dt_u64 addr, dt_u64 *avail);
 /*
@@ -234,10 +236,10 @@ DT_INLINE dt_u8 *dt_scratch(const struct dt_mstate *m, dt_u64 addr)
 }
 
 /*
- * Returns a pointer to a string in any memory, and sets *len to its length
- * without the NUL, at most strsize. A NUL is not guaranteed. A string of the
- * target is copied to scratch memory. Returns null and raises a fault if the
- * string cannot be read.
+ * Returns a pointer to a string in any memory. Sets *len to the length of the
+ * string without the NUL, at most strsize. There may be no NUL after the
+ * string. A string of the target is copied to scratch memory. Returns null and
+ * raises a fault if the string cannot be read.
  */
 const dt_u8 *dt_string(struct dt_mstate *m, dt_u64 addr, dt_u64 *len);
 /*
@@ -268,8 +270,8 @@ DT_INLINE void dt_work(struct dt_mstate *m)
 /* --- exec.c --- */
 dt_u64 dt_exec(struct dt_mstate *m, dt_off difo);
 /*
- * Returns the value of a DIFO, without the interpreter if *s contains a simple
- * form.
+ * Returns the value of a DIFO. Uses the interpreter only if s->kind is
+ * DT_SHORT_NONE.
  */
 dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo);
 
@@ -304,16 +306,17 @@ void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
 /*
  * Stores to the value of a dynamic variable at an offset in the arena. Has no
  * effect if the variable was freed after this firing loaded its address. Raises
- * BADADDR if the bytes are not in such a value.
+ * BADADDR if the bytes are not in the value of a dynamic variable.
  */
 void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 		   dt_u64 bytes);
 /*
- * Get or set a dynamic variable. With DT_DYN_ELEMENT or use_tuple, it is an
- * element of an array, whose index is on the tuple stack. Otherwise it is a
- * thread-local scalar. With DT_DYN_MAKE, a missing variable is created with the
- * value zero. If the bucket stays locked or no memory is available, the
- * functions count a drop, and dt_dynvar_get() also ends the clause.
+ * Get or set a dynamic variable. With DT_DYN_ELEMENT or use_tuple, the variable
+ * is an array element, and its index is on the tuple stack. Otherwise the
+ * variable is a thread-local scalar. With DT_DYN_MAKE, a missing variable is
+ * created with the value zero. If the bucket stays locked or no memory is
+ * available, a drop is counted. In this case, dt_dynvar_get() also ends the
+ * clause.
  */
 #define DT_DYN_ELEMENT 1
 #define DT_DYN_MAKE 2
@@ -321,8 +324,8 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how);
 void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v,
 		   int use_tuple);
 /*
- * Get, create or set a thread-local scalar, in its slot if dt_has_slot()
- * returns true.
+ * Get, create or set a thread-local scalar. An integer is stored in a slot if a
+ * slot is free (slots.c).
  */
 dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id);
 dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id);
@@ -373,8 +376,8 @@ void dt_action_run(struct dt_mstate *m, const struct dt_action *a);
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
 /*
  * Increments a count() without a key, which must be the first action of the
- * ECB. Finds the entry through the shard's agg_hints. Returns 0 if they do not
- * contain it. The caller must then use dt_aggregate().
+ * ECB. Finds the entry through the shard's agg_hints. Returns 0 if agg_hints
+ * does not contain the entry, so that the caller must use dt_aggregate().
  */
 int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
 			const struct dt_action *a, dt_u32 epid);
@@ -460,9 +463,9 @@ int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		  dt_u32 owner, int (*alive)(dt_u32 owner), dt_u32 *spins,
 		  int *stolen);
 /*
- * Returns the number of used bytes in an aggregation buffer at which the shard
- * is parked. The last quarter is left for keys that the current firing still
- * adds.
+ * A shard is parked if its aggregation buffer contains at least the returned
+ * number of bytes. The last quarter of the buffer is left for keys that the
+ * current firing still adds.
  */
 DT_INLINE dt_u64 dt_park_at(const struct dt_shard_plan *plan)
 {

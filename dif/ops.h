@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The table of the DIF instructions, one row each. The assembler, disassembler,
- * verifier and interpreter are expanded from this table. The numbers are those
- * of DTrace.
+ * verifier and interpreter are expanded from this table. The numbers are the
+ * same as in DTrace on other systems.
  *
  * An instruction has 32 bits: the opcode, r1, r2 and rd, with 8 bits each. The
  * operand column says how the 24 bits after the opcode are used. Unused bits
@@ -25,14 +25,15 @@
  * ld* read any address that the D program may read. uld* read only the memory
  * of the traced process. rld* read only the D program's own memory.
  *
- * DTrace on other systems has neither f* nor ldgaam, ldtaam and ldtsm. The
- * floating-point instructions (f*) use doubles, except that fstod reads a float
- * and fdtos returns one. They do not trap. fdtoi and fdtou truncate. A value
- * out of range becomes the nearest valid integer, and a NaN becomes 0. For a
- * negative value, fdtou returns the same as fdtoi.
+ * The instructions f*, ldgaam, ldtaam and ldtsm do not exist in DTrace on other
+ * systems. The floating-point instructions (f*) use doubles, except that fstod
+ * reads a float and fdtos returns one. They do not trap. fdtoi and fdtou
+ * truncate. A value out of range becomes the nearest valid integer, and a NaN
+ * becomes 0. For a negative value, fdtou returns the same as fdtoi.
  *
  * ldgaam, ldtaam and ldtsm load the address of a dynamic variable that is a
- * structure or an array. They create a missing variable with zeros.
+ * structure or an array. If the variable does not exist, they create it and
+ * fill it with zeros.
  */
 #ifndef DIF_OPS_H
 #define DIF_OPS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The table of the run-time options of a session, one row each. Some of them
+ * The table of the run-time options of a session, one row each. Some options
  * determine the arena's layout.
  *
  * The kinds are BOOL, SIZE (in bytes), RATE (an interval in ns), COUNT, ENUM

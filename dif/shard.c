@@ -3,14 +3,15 @@
  * Locks shards. Only the holder of a shard's lock may fire probes in the shard
  * or drain it.
  *
- * The lock contains the holder's thread id. A firing never waits for a lock,
- * but takes the first free shard, beginning with the one that the host used
- * last. Only the consumer waits, for a limited time, and takes a lock from a
- * holder that has died.
+ * The lock contains the holder's thread id. A firing takes the first free
+ * shard, beginning with the shard that the host used last. It tests the lock of
+ * a busy shard at most shard_tries times (dif/host.h). The consumer waits for a
+ * particular shard, but only for a limited time. Only the consumer takes a lock
+ * from a holder that has died.
  *
  * A shard is parked if its aggregation buffer is almost full when its holder
- * leaves it. A firing treats a parked shard like a held one, until the consumer
- * has read the buffer. Without parking, a slow consumer would lose keys
+ * unlocks it. Until the consumer has read the buffer, firings treat a parked
+ * shard like a locked shard. Without parking, a slow consumer would lose keys
  * although other shards have room. Only the first plan.n_parkable shards are
  * parked, so that other shards remain available.
  */
@@ -25,8 +26,9 @@ int dt_shard_take_any(struct dt_host *host)
 	struct dt_shard *own = dt_shard_at(host->arena, arena, no);
 
 	/*
-	 * Wait briefly for host->shard. If the records of one speculation are
-	 * in different shards, their order is lost.
+	 * Wait briefly for host->shard, so that firings of one thread usually
+	 * use one shard. If the records of one speculation are in different
+	 * shards, their order is lost.
 	 */
 	for (dt_u32 i = 0; i < host->shard_tries && dt_once32(&own->lock); i++)
 		dt_pause();

@@ -6,8 +6,8 @@
  *   - a store of a builtin or a constant to a thread-local variable
  *   - the difference of a builtin and a thread-local variable
  * The loader recognises a simple DIFO. dt_value() evaluates it without the
- * interpreter, with the same result: the same value, or the same fault at the
- * same instruction.
+ * interpreter. The result is the same as that of the interpreter, including
+ * faults and the instruction at which they occur.
  */
 #include "dif/load.h"
 

@@ -4,15 +4,17 @@
  * variables.
  *
  * The slots form a hash table of keys and values. The table has no locks,
- * because a key contains the thread and only that thread uses the key. Storing
- * 0 does not free a slot. A slot belongs to its key until dt_clean() in the
- * consumer finds that the thread has exited. If no slot is free, dynvar.c
- * stores the variable until a store finds a free slot.
+ * because a key contains a thread's id and only that thread uses the key.
+ * Storing 0 does not free a slot. A slot belongs to its key until dt_clean() in
+ * the consumer finds that the thread has exited. If no slot is free, dynvar.c
+ * stores the variable. A later store moves the variable to a slot if one has
+ * become free.
  */
 #include "dif/chunks.h"
 #include "dif/mstate.h"
 
-#define DT_SLOT_REACH 16   /* number of places where the slot of a key may be */
+/* number of consecutive slots that may contain a key */
+#define DT_SLOT_REACH 16
 #define DT_SLOT_GONE 1	   /* key of a slot that was freed and may be reused */
 #define DT_SLOT_CLEANED 32 /* slots checked by one dt_slots_clean() call */
 
@@ -36,9 +38,9 @@ DT_INLINE struct dt_slot *dt_slot_first(struct dt_mstate *m, dt_u64 key)
 }
 
 /*
- * Returns the slot of a key. Without a slot, returns null and sets *empty to a
- * free slot that the key may take, or to null. Sets *elsewhere to 1 if dynvar.c
- * may have stored the variable.
+ * Returns the slot of a key, or null if the key has no slot. If it returns
+ * null, sets *empty to a free slot that the key may take, or to null. Sets
+ * *elsewhere to 1 if dynvar.c may have stored the variable.
  */
 static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 				    struct dt_slot **empty, int *elsewhere)
@@ -170,7 +172,9 @@ dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id)
 		   : dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, 0);
 }
 
-/* Implements ldtsm, which is only for structures. They never have slots. */
+/*
+ * Implements ldtsm, which is only for structures. Structures never have slots.
+ */
 dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id)
 {
 	return dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, DT_DYN_MAKE);

@@ -4,10 +4,12 @@
  * discard().
  *
  * Each shard has one buffer for each speculation. A state word for each
- * speculation also says which shards have its records. commit() moves the
- * records in its own shard to the principal buffer. dt_clean() moves the
- * records of other shards, and the id stays busy until then. The new time stamp
- * of a record is the time of the move.
+ * speculation contains its state, and the number of the shard that has its
+ * records. If several shards have records, this number is DT_SPEC_MANY.
+ * commit() moves the records in its own shard to the principal buffer.
+ * dt_clean() later moves the records of other shards. Until then, the
+ * speculation's id cannot be reused. A moved record gets the time of the move
+ * as its time stamp.
  *
  *   INACTIVE -speculation()-> ACTIVE
  *   ACTIVE -commit()-> COMMITTING -dt_clean()-> INACTIVE
@@ -21,8 +23,8 @@
 #include "dif/mstate.h"
 
 /*
- * A call to dt_spec_clean() stops when it has moved this number of bytes. It
- * stops only between two buffers.
+ * A call to dt_spec_clean() stops when it has moved at least this number of
+ * bytes. It stops only between two buffers.
  */
 #define DT_SPEC_CLEAN_BYTES (8ull << 20)
 /* dt_spec_clean() begins with a different speculation every 2^20 ns. */
@@ -73,8 +75,8 @@ int dt_spec_active(struct dt_mstate *m, dt_u32 id)
 
 /*
  * Marks this shard as a writer in the state word of the speculation. Returns 0
- * if the speculation is not active, or if other threads change the word at each
- * of 1000 attempts.
+ * if the speculation is not active, or if other threads changed the word at
+ * each of 1000 attempts.
  */
 static int dt_spec_join(struct dt_mstate *m, dt_u64 id)
 {
@@ -128,7 +130,8 @@ void dt_speculate(struct dt_mstate *m, dt_u64 id)
 /*
  * Moves the records that m->shard has for a speculation to the shard's
  * principal buffer. Their new time stamp is `time`, or the shard's last time if
- * that is later. Returns their total size, including records that were dropped.
+ * that is later. Returns their total size, including records that were dropped
+ * for lack of space.
  */
 static dt_u64 dt_spec_move(struct dt_mstate *m, dt_u32 id, dt_u64 time)
 {

@@ -43,8 +43,8 @@ void dt_subr(struct dt_mstate *m, dt_u32 subr, dt_u32 rd)
 }
 
 /*
- * Uses xorshift64*, which is not cryptographically secure. The generator would
- * return 0 forever from the state 0.
+ * Uses xorshift64*, which is not cryptographically secure. The state 0 is
+ * replaced, because the generator would return 0 forever.
  */
 dt_u64 dt_subr_rand(struct dt_mstate *m)
 {

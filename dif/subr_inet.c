@@ -2,9 +2,10 @@
 /*
  * Subroutines for networking: byte order, and addresses as text.
  *
- * In IPv6 addresses, the first of the longest runs of two or more zero groups
- * is written as "::". If an IPv6 address is IPv4-mapped or IPv4-compatible, its
- * last 32 bits are in dotted form.
+ * In an IPv6 address, the longest run of two or more zero groups is written as
+ * "::". If several runs have this length, only the first run is. If an IPv6
+ * address is IPv4-mapped or IPv4-compatible, its last 32 bits are in dotted
+ * form.
  */
 #include "dif/mstate.h"
 #include "dif/text.h"
@@ -67,7 +68,7 @@ static void dt_text_group(struct dt_text *t, dt_u32 group)
 
 /*
  * Returns the length of the longest run of two or more zero groups and stores
- * its start in *best. Without such a run, returns 0 and stores -1.
+ * its start in *best. If there is no such run, returns 0 and stores -1.
  */
 static int dt_zero_run(const dt_u32 *groups, int n, int *best)
 {

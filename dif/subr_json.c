@@ -3,11 +3,11 @@
  * Implements json(text, path), which returns the value at a path such as
  * a.b[3].c.
  *
- * The parser makes one pass and needs no stack: it counts brackets to skip a
- * value that is not on the path. Values may be nested to any depth, and the
- * time is linear. A string is returned without its quotes, and its escape
- * sequences are not decoded. If there is no value at the path, or the text
- * before the value cannot be parsed, the result is NULL.
+ * The parser makes one pass and needs no stack. To skip a value that is not on
+ * the path, it counts brackets. Values may be nested to any depth, and the time
+ * is linear. A string is returned without its quotes, and its escape sequences
+ * are not decoded. The result is NULL if there is no value at the path, or if
+ * the text before the value cannot be parsed.
  */
 #include "dif/mstate.h"
 
@@ -33,9 +33,9 @@ static int dt_json_take(struct dt_json *j, dt_u8 c)
 }
 
 /*
- * Reads a string from after its opening quote up to and including the closing
- * quote. Sets [*from, *to) to the string without quotes. Returns 0 without a
- * closing quote.
+ * Reads the rest of a string whose opening quote has been read, including the
+ * closing quote. Sets [*from, *to) to the string without quotes. Returns 0 if
+ * there is no closing quote.
  */
 static int dt_json_string(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 {
@@ -52,7 +52,7 @@ static int dt_json_string(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 }
 
 /*
- * Skips one value, and sets [*from, *to) to its text. Returns 0 if it is
+ * Skips one value, and sets [*from, *to) to its text. Returns 0 if the value is
  * incomplete.
  */
 static int dt_json_value(struct dt_json *j, dt_u64 *from, dt_u64 *to)

@@ -108,9 +108,10 @@ static int dt_is_in(dt_u8 c, const struct dt_byte_set *set)
 }
 
 /*
- * A string starts a new split. NULL continues with the rest of the previous
- * string. The rest is stored in the shard, because it must outlive the scratch
- * memory of the clause.
+ * If the first argument is a string, splits it and returns its first token. If
+ * it is NULL, returns the next token of the previous string. The rest of the
+ * string is stored in the shard, because it must outlive the scratch memory of
+ * the clause.
  */
 dt_u64 dt_subr_strtok(struct dt_mstate *m)
 {
@@ -273,9 +274,9 @@ dt_u64 dt_subr_dirname(struct dt_mstate *m)
 
 /*
  * Applies a ".." to the path in `to`: removes the last part, but keeps the
- * first `keep` bytes. `end` is set if cleanpath()'s argument ends with this
- * "..". Then the slash before the part stays, and an empty path becomes ".".
- * Returns the new length.
+ * first `keep` bytes. If `end` is set, cleanpath()'s argument ends with this
+ * "..". In this case, the slash before the removed part stays, and an empty
+ * path becomes ".". Returns the new length.
  */
 static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
 {
@@ -290,8 +291,9 @@ static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
 
 /*
  * Simplifies the text of a path, without accessing the file system. Consecutive
- * slashes become one. A "." is removed. A ".." removes the preceding part. It
- * has no effect at the root, and is kept at the beginning of a relative path.
+ * slashes become one. A "." is removed. A ".." removes the preceding part. A
+ * ".." at the root has no effect. A ".." at the beginning of a relative path is
+ * kept.
  */
 dt_u64 dt_subr_cleanpath(struct dt_mstate *m)
 {

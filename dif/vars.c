@@ -18,8 +18,8 @@
 
 /*
  * Returns the monotonic time in ns. The clock is read once per clause. The
- * result is never earlier than the shard's last time. Also sets lease_over if
- * the lease has expired.
+ * result is never earlier than the last time that was used in the shard. Also
+ * sets lease_over if the lease has expired.
  */
 dt_u64 dt_now(struct dt_mstate *m)
 {
@@ -144,8 +144,9 @@ static dt_u64 dt_var_cpu(struct dt_mstate *m)
 
 /*
  * Stores the program counters of the user stack in the unused scratch memory,
- * and makes *pcs point to them. Returns the number of frames, or 0 without a
- * user stack. Raises a fault and returns 0 if the host cannot read the stack.
+ * and makes *pcs point to them. Returns the number of frames, or 0 if there is
+ * no user stack. Raises a fault and returns 0 if the host cannot read the
+ * stack.
  */
 static dt_u64 dt_frames(struct dt_mstate *m, dt_u64 **pcs, dt_u32 max)
 {

@@ -2,9 +2,9 @@
 /*
  * D's built-in variables, one row each: name, DIF number, D type, source.
  *
- * The numbers are those of DTrace on other systems, except 0x010 to 0x016 and
- * the numbers from 0x210 on, which other systems do not have. The numbers 0x121
- * and 0x200 are FreeBSD's.
+ * The numbers 0x010 to 0x016, and all numbers from 0x210 on, do not exist on
+ * other systems. All other numbers are the same as in DTrace on other systems.
+ * The numbers 0x121 and 0x200 are FreeBSD's.
  *
  * Sources:
  *   ENGINE  the engine computes the value (probe, clause, time)

@@ -5,8 +5,8 @@
  *
  * The operand column of DIF_OPS determines which fields of an instruction are
  * registers, indices or zero. Branches go only forward and the last instruction
- * returns, so every DIFO ends. The loader declares a DIFO's variables before it
- * calls dt_verify().
+ * returns, so every DIFO terminates. The loader declares a DIFO's variables
+ * before it calls dt_verify().
  */
 #include "dif/load.h"
 
@@ -100,8 +100,8 @@ static int dt_check_operands(struct dt_check *c, dt_u32 i, dt_u32 format)
 #define DT_GOOD_KERNEL 2
 
 /*
- * Returns 1 for a builtin of all hosts, 2 for a builtin of the kernel only, and
- * -1 for any other id.
+ * Returns 1 for a builtin that all hosts have, 2 for a builtin that only the
+ * kernel has, and -1 for any other id.
  */
 static int dt_builtin_scalar(dt_u32 id)
 {

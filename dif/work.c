@@ -12,7 +12,8 @@
  * The clock is read at every 16th piece. When the budget is used up, the clause
  * ends, no later clause runs, and a drop of kind TIME is counted. A firing
  * takes at most the budget plus the time of 32 pieces. One measurement adds at
- * most DT_STEP_MAX_NS, because a virtual machine may be paused during a firing.
+ * most DT_STEP_MAX_NS to the time of the firing, because a virtual machine may
+ * be paused during a firing.
  */
 #include "dif/mstate.h"
 

@@ -37,7 +37,7 @@ void AddressSet::remove_all(CodeRange range)
 }
 
 // Returns the first address in [from, to) whose bit is set in the words that word(i)
-// returns. Returns the smaller of `to` and end() if no such address exists.
+// returns. If no such address exists, returns the smaller of `to` and end().
 template <class Word>
 TargetAddr AddressSet::find(TargetAddr from, TargetAddr to, Word word) const
 {

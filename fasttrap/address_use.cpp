@@ -89,8 +89,8 @@ private:
     }
 
     // Tracks stores to stack slots and jumps through them. A compiler stores the
-    // address of a label in a stack slot if its variable is volatile, spilled or an
-    // element of a local array.
+    // address of a label in a stack slot in three cases: the variable that holds it is
+    // volatile, spilled, or an element of a local array.
     void take_stack_slot(const Instruction& insn)
     {
         const MemoryOperand& memory = insn.memory;

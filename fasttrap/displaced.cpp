@@ -23,7 +23,8 @@ SlotRun prepare_out_of_line(const Displaced& plan, TargetAddr slot, Registers& r
 }
 
 // Repairs rcx and r11 after a system call. The call leaves the address after the copy
-// in rcx, and the flags in r11, with the trap flag if the copy was single-stepped.
+// in rcx, and the flags in r11. These flags include the trap flag if the copy was
+// single-stepped.
 static void repair_syscall(const Displaced& plan, const SlotRun& run, Registers& regs)
 {
     if (regs[Reg::rcx] == run.slot.value + plan.copy_length)
@@ -42,8 +43,8 @@ SlotEnd finish_out_of_line(const Displaced& plan, const SlotRun& run, Registers&
         if (plan.spares[i].reg != Reg::none)
             regs[plan.spares[i].reg] = run.saved[i];
     }
-    // A trap follows the copy. After the trap, rip is one byte higher than after a
-    // step.
+    // A trap follows the copy. If the thread executed the trap, rip is one byte higher
+    // than after a single-step.
     bool ran = offset >= plan.copy_length;
     if (ran && plan.is_syscall)
         repair_syscall(plan, run, regs);

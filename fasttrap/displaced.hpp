@@ -28,21 +28,24 @@
 // returns:
 //
 //   finished     The instruction has run. rip is where the program continues.
-//   unfinished   rip is at the original. The caller delivers the signal, if one
-//                arrived. Otherwise it repeats the step of a string instruction, or
-//                emulates a call, ret or indirect jump whose access has succeeded.
+//   unfinished   rip is at the original. If a signal arrived, the caller delivers it.
+//                Otherwise the caller runs the instruction again. It repeats a string
+//                instruction. It emulates a call, ret or indirect jump, of which the
+//                copy has made only the memory access.
 //   elsewhere    rip was not in the slot (sigreturn, exec). The registers are
 //                unchanged.
 //
 // - The caller must also apply finish_out_of_line() to a child process that a system
 //   call in the slot creates, before the child runs.
-// - plan_after_fault() returns a copy that makes the access natively, so that stack
-//   growth, userfaultfd and the program's SIGSEGV handler work as usual.
-// - The siginfo of SIGILL, SIGFPE and SIGTRAP contains the address of the instruction.
-//   original_address() converts it.
-// - If the emulation faults again after the access succeeded, ptrace cannot access this
-//   memory. The caller must remove the tracepoint and let the thread run the original.
-// - fnstenv and fxsave store the address of the copy as the x87 instruction pointer.
+// - The copy that plan_after_fault() plans makes the memory access in the thread. So
+//   stack growth, userfaultfd and the program's SIGSEGV handler work as usual.
+// - The siginfo of SIGILL, SIGFPE and SIGTRAP contains the address of the copy.
+//   original_address() converts it to the address of the original.
+// - If the copy could access the memory but the second emulation faults again, ptrace
+//   cannot access this memory. The caller must remove the tracepoint and let the thread
+//   run the original.
+// - If an x87 instruction ran as a copy, fnstenv and fxsave store the copy's address
+//   as the x87 instruction pointer.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -64,8 +67,8 @@ struct MemoryFault {
     TargetAddr address;
     std::uint8_t size = 0; // 1, 2, 4 or 8 bytes
     bool write = false;
-    // Set if the address comes from rsp or rbp. A non-canonical address then causes
-    // SIGBUS, not SIGSEGV.
+    // Set if the address comes from rsp or rbp. A non-canonical address of this kind
+    // causes SIGBUS, not SIGSEGV.
     bool stack = false;
     std::uint64_t value = 0; // the value to write
 };
@@ -75,8 +78,9 @@ struct Emulation {
     MemoryFault memory_fault; // valid if the outcome is fault
 };
 
-// A register that holds `value` while the copy runs: the rip after the original, or the
-// address or the data of an access_only copy.
+// A register that holds `value` while the copy runs. Usually `value` is the rip after
+// the original instruction. In an access_only copy, it is the address or the data of
+// the access.
 struct Spare {
     Reg reg = Reg::none;
     std::uint64_t value = 0;

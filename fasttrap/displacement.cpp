@@ -34,8 +34,8 @@ unsigned own_jump_bytes(const Window& window)
     return static_cast<unsigned>(window.own_bytes() - window.n_prefix);
 }
 
-// Returns a mask in which bit k is set if an instruction starts at byte k of the
-// displacement of the jump at `at`. Considers only the first n bytes of the jump.
+// Returns a mask for the jump at `at`. Bit k is set if an instruction starts at byte k
+// of the jump's displacement. Considers only the first n bytes of the jump.
 unsigned starts_in_jump(const Window& window, TargetAddr at, std::size_t n)
 {
     unsigned mask = 0;
@@ -208,7 +208,7 @@ std::vector<Reach> reach_of(const Window& window)
     Constraint c = constraint_of(window);
     // d0 to d3 are the bytes of the displacement (displacement.hpp). If d2 is
     // constrained, the ranges are 64 KiB long. If only d3 is constrained, they are 16
-    // MiB long. Each entire range contains addresses that are legal for d0 and d1.
+    // MiB long. In each range, there are addresses for which d0 and d1 are legal too.
     int shift = (c.mask & 4) != 0 ? 16 : 24;
     unsigned high = c.mask & 12;
     std::vector<Reach> out;

@@ -11,7 +11,7 @@
 //     the bytes that also belong to the displacement of an earlier jump. The
 //     destinations are chosen in the order of the jumps.
 //
-// reach_of() returns the possible distances of an area, and the caller maps the area.
+// reach_of() returns the distances at which the caller may map an area.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -23,8 +23,8 @@
 namespace dt {
 
 constexpr std::int64_t farthest_jump = std::int64_t(1) << 31;
-// No jump is planned to be longer than farthest_jump minus this margin, which is more
-// than the size of a trampoline plus a window.
+// No jump is planned to be longer than farthest_jump minus this margin. The margin is
+// more than the size of a trampoline plus a window.
 constexpr std::int64_t jump_slack = 4096;
 constexpr unsigned no_byte = 256;
 

@@ -183,7 +183,8 @@ private:
 
     void close_function(std::uint64_t end)
     {
-        if (known_) // mark the run up to here, so that follow() does not read it again
+        // mark the known code up to here, so that follow() does not read it again
+        if (known_)
             into_.code.bytes.add_all({known_from_, at_ + end});
         auto text = [this](TargetAddr at) {
             return at - at_ < text_.size() ? text_.subspan(at - at_) : text_.first(0);
@@ -296,9 +297,10 @@ bool ExtentMap::is_reached(const Dispatch& dispatch) const
 // Completes the known code in three steps:
 //   1. Follows the targets of the tables of known jumps, and finds the doubtful
 //      functions (extents.hpp).
-//   2. Adds the unknown bytes (take_rest()) of a function that has a known indirect
-//      jump, a pointer into its unknown part, or known code that ends in a hlt.
-//   3. Removes data.
+//   2. Adds the unknown bytes of some functions (take_rest()). Such a function has a
+//      known indirect jump, a pointer into its unknown part, or known code that ends in
+//      a hlt.
+//   3. Removes bytes that are data (ReachedCode::remove_data()).
 void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& named,
                         const KnownCode& known, const ReadModule& read)
 {
@@ -371,7 +373,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
 }
 
 // Removes branch targets inside known instructions, unless a symbol, known code or a
-// restartable sequence refers to them. The sweep found them by chance in data.
+// restartable sequence refers to them. The sweep found the removed targets by chance,
+// when it decoded data.
 void ExtentMap::forget_chance_targets(const KnownCode& known)
 {
     AddressSet inside = code_.bytes;
@@ -405,8 +408,8 @@ bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) cons
 }
 
 // Adds all remaining instructions of the function to the known code, unless some of the
-// remaining bytes may be data. Signs of data are bytes that do not decode, branches
-// that do not lead to instructions, and accesses to the bytes by known code.
+// remaining bytes may be data. Bytes may be data if they do not decode, if their
+// branches do not lead to instructions, or if known code accesses them.
 void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
 {
     std::vector<TargetAddr> starts, branches;
@@ -416,8 +419,8 @@ void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
         bool named = ReachedCode::any_in(code_.named, {at, end});
         if (code_.is_loaded({at, end}) || (named && !jumps))
             return;
-        // An indirect jump may lead to an address in these bytes that known code
-        // computes.
+        // If known code computes an address in these bytes, an indirect jump may lead
+        // to it.
         AddressUse use = named ? use_of_addresses(x86_64, {at, end}, function, code_,
                                                   instructions_, text)
                                : AddressUse::unknown;

@@ -12,17 +12,18 @@
 //   - the target of a direct jump, branch or call in any function
 //   - a symbol of any type, the start of a range of .eh_frame, an exception landing pad
 //   - an endbr64
-//   - an address of text in an instruction or in an aligned word of data
+//   - an address in the text that occurs in an instruction or in an aligned word of
+//   data
 //   - an entry of a switch table of 32-bit offsets
-//   - the first instruction after one that never falls through, or after the padding
-//     that follows it
+//   - the first instruction after an instruction that never falls through, or after
+//     the padding that follows such an instruction
 //
 // A word of data or an entry of a table is a target only if an instruction starts
 // there. A target that is found by mistake only makes extents shorter.
 //
-// A function is doubtful if an indirect jump in it uses an unknown table. Each of its
-// instructions may then be a target, except in the first 16 bytes. Only the entry of a
-// doubtful function has an extent of several instructions.
+// A function is doubtful if an indirect jump in it uses an unknown table. Each
+// instruction of a doubtful function may be a target, except in its first 16 bytes.
+// Only the entry of a doubtful function has an extent of several instructions.
 //
 // Only bytes that are known to be code may be moved or patched (reached_code.hpp).
 // These are known code:
@@ -121,17 +122,18 @@ public:
     ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read);
     // Returns the extent of a site at an instruction. Takes constant time.
     Extent extent(TargetAddr at) const;
-    // Returns the lengths of consecutive blocks of known code. The first begins at `at`.
+    // Returns the lengths of consecutive blocks of known code. The first block begins
+    // at `at`.
     FurtherBlocks blocks_from(TargetAddr at) const;
-    // Returns the end of the function's last branch to its own first instruction, or 0
-    // without such a branch.
+    // Returns the end of the last branch in the function to the function's first
+    // instruction. Returns 0 if there is no such branch.
     TargetAddr loop_end(TargetAddr function) const;
     // Returns whether a known instruction starts at `at`. A breakpoint may be written
     // only at such an address.
     bool is_code(TargetAddr at) const { return instructions_.has(at); }
     // Returns whether `at` is in a restartable sequence, or is the last instruction
-    // before one. A stop in a sequence restarts it, so a probe would make it run
-    // forever.
+    // before one. A stop in a sequence restarts the sequence, so a probe would make it
+    // run forever.
     bool is_restartable(TargetAddr at) const;
     // Returns the functions with an indirect jump whose table was not found.
     std::span<const CodeRange> doubtful() const { return doubtful_; }

@@ -159,8 +159,9 @@ private:
         return true;
     }
 
-    // Reads the entries of a table. Returns true if it is a jump table, and also if it
-    // is an array of functions for a tail call, which gets no targets.
+    // Reads the entries of a table. Returns true if the table is a jump table or an
+    // array of functions. An array of functions is used by a tail call and gets no
+    // targets.
     //
     // Entries may lead to a cold part outside the function. With a bound check, one
     // entry that leads into the function is enough. Otherwise at least half of the
@@ -194,8 +195,8 @@ private:
         return bounded || (n_inside >= 2 && n_inside * 2 >= table.n_entries);
     }
 
-    // Returns whether the first entry is an address. The dynamic linker replaces 0 with
-    // an unknown value.
+    // Returns whether the first entry is an address. It is 0 if the dynamic linker
+    // writes the entry at run time.
     bool is_function_array(const IndirectJump& jump) const
     {
         TargetAddr first;

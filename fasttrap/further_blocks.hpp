@@ -8,7 +8,7 @@
 namespace dt {
 
 // Lengths in bytes of consecutive blocks of known code. Each block begins at a branch
-// target and contains no other. The first 0 ends the list.
+// target and contains no other branch target. The first 0 ends the list.
 using FurtherBlocks = std::array<std::uint8_t, 6>;
 
 } // namespace dt

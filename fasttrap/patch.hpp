@@ -53,7 +53,8 @@
 //
 // The jumps of a short window are written and removed together. Redundant prefixes
 // before a jump change which byte becomes the most significant byte of its
-// displacement. They keep the destination inside user space and near the window.
+// displacement. The prefixes are chosen so that the destination is in user space and
+// near the window.
 //
 // Invariants
 //   - While the jump exists, a trap byte (int3, or an opcode that is undefined or
@@ -99,12 +100,12 @@ struct PatchSite {
     TargetAddr beyond;
     std::uint8_t n_steady = 4;
     FurtherBlocks further{};
-    // The end of the function's last branch to its own entry, or 0. If the window
-    // contains all such branches, their copies skip the site's head, so the probe does
-    // not fire. 0 also means that they fire the probe.
+    // The end of the last branch in the function to the function's own entry, or 0. If
+    // the window contains all such branches, their copies skip the site's head, so that
+    // the probe does not fire for them. If loop_end is 0, such branches fire the probe.
     TargetAddr loop_end;
-    // Bit k is set if a window with Window::way == k must not be tried again, because
-    // no space was found for it.
+    // Bit k is set if no space was found for a window with Window::way == k. This way
+    // must not be tried again.
     std::uint32_t avoid = 0;
 
     // Shortens the blocks after `end` so that none of them extends beyond `to`, which
@@ -132,8 +133,8 @@ std::string_view text_of(PatchForm form);
 struct WindowInsn {
     Instruction insn;
     std::optional<std::uint32_t> site; // set if the instruction is a site
-    // Branches to this instruction skip the head if they end at or before loop_end. 0
-    // if all branches fire the probe.
+    // Branches to this instruction skip the head if they end at or before loop_end. If
+    // loop_end is 0, all branches fire the probe.
     TargetAddr loop_end;
 };
 
@@ -203,9 +204,9 @@ using ReadText =
 // number (PatchSite::site).
 //
 // A window extends forward from its site over complete instructions. After a ret or
-// jump, it may include padding up to PatchSite::end. If it is still too short, it also
-// extends to instructions before the site. Otherwise it becomes a pair, a chain or a
-// punned jump.
+// jump, it may include padding up to PatchSite::end. If the window is still too short,
+// it also extends to instructions before the site. If this is not enough, the window
+// becomes a pair, a chain or a punned jump.
 WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
                         const ReadText& read);
 
@@ -295,9 +296,9 @@ struct Reach {
 // window, returns one range, in which the stub must start. That range may be a single
 // byte.
 std::vector<Reach> reach_of(const Window& window);
-// Returns the reach of the k-th jump of a pair or chain if the most significant byte of
-// its displacement is also a prefix or the opcode of a later jump. Otherwise returns
-// nothing.
+// In a pair or chain, the most significant byte of a jump's displacement may also be a
+// prefix or the opcode of a later jump. If this is true for the k-th jump, returns the
+// reach of the k-th jump. Otherwise returns nothing.
 std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
 // Returns the ranges of 16 MiB that the k-th jump (k > 0) of a pair or chain can reach,
 // nearest first. Returns an empty vector if the most significant byte of the
@@ -370,9 +371,9 @@ private:
 Result<Patch> build_patch(const Window& window, const Placement& place,
                           TargetAddr area);
 
-// Describes where a thread has stopped in patched text or in a trampoline, and how to
-// move the thread back to the original text. After an int3, the caller subtracts 1 from
-// the pc before it calls place_of().
+// Describes where a thread has stopped in patched text or in a trampoline. Also says
+// how to move the thread back to the original text. After an int3, the caller subtracts
+// 1 from the pc before it calls place_of().
 //
 // The thread can always be moved back immediately:
 //

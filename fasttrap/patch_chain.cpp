@@ -105,8 +105,8 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
         if (limit == ends.end())
             return std::nullopt;
         // If this block has four bytes, leave space for a prefix in the next block.
-        // Otherwise the opcode of the next jump would be the most significant byte of
-        // this jump's displacement.
+        // Without a prefix, the opcode of the next jump would be the most significant
+        // byte of this jump's displacement.
         bool for_prefix = chain.end - chain.starts.back() + 1 == x86_64.jump_bytes;
         run.forward(chain.end, *limit, {}, for_prefix ? 1 : 0);
         if (run.insns.empty())

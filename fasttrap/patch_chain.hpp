@@ -33,23 +33,23 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
                                 std::vector<WindowInsn> first, TargetAddr end);
 
 // Returns whether n prefixes may precede the jump that replaces the block at `at`.
-// Returns false if an instruction begins at one of the n bytes after `at`. A branch to
-// this instruction would then not trap.
+// Returns false if an instruction begins at one of the n bytes after `at`, because a
+// branch to this instruction would not trap.
 bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 
 // Returns whether all jumps can lead to user space.
 bool is_reachable(const Window& window);
 
-// Says which jumps of a chain lead far away. Such a jump can reach only one range of 16
-// MiB, because the most significant byte of its displacement is also part of a later
-// jump.
+// Says which jumps of a chain lead far away. The most significant byte of such a jump's
+// displacement is also part of a later jump. So the jump can reach only one range of 16
+// MiB.
 enum class ChainReach : std::uint8_t {
     open, // no jump leads far away
     far,  // the first jump leads far away, and no other jump does
     any,  // any jump may lead far away; the stub of such a jump needs a separate area
 };
-// Chooses prefixes with which the jumps have this reach and is_reachable() returns
-// true. Returns false if that is not possible.
+// Chooses prefixes so that the jumps have this reach and is_reachable() returns true.
+// Returns false if that is not possible.
 bool choose_prefixes(Window& window, ChainReach reach);
 
 } // namespace dt

@@ -110,8 +110,9 @@ private:
     }
 
     // Removes the window that was just added if one of its branches leads into the
-    // window itself. The caller's list of branches may be incomplete. Returns the
-    // reason if the window was removed, otherwise an empty string.
+    // window itself. There can be such a branch, because the caller's list of branches
+    // may be incomplete. Returns the reason if the window was removed, otherwise an
+    // empty string.
     std::string_view into_itself()
     {
         if (!leads_into_itself(plan_.windows.back()))

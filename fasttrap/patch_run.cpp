@@ -31,7 +31,8 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
     reason = "there are too few bytes before the next branch target";
     std::size_t wanted = arch_.jump_bytes + n_more;
     std::size_t most = 2 * wanted + 2 * max_insn_bytes;
-    // The last instruction may end beyond the limit.
+    // Read more than `room` bytes, because the last instruction may end beyond the
+    // limit.
     const std::uint64_t room =
         limit <= start ? 0 : std::min<std::uint64_t>(most, limit - start);
     std::span<const std::byte> text =

@@ -50,8 +50,8 @@ private:
 // Marks the instruction at the address `head` as a site. Returns the reason if that is
 // not possible, otherwise an empty string.
 std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head);
-// Returns whether a branch in the window leads into the window. A branch to one of the
-// window's jumps does not count.
+// Returns whether a branch in the window leads into the window. A branch to the start
+// of one of the window's blocks does not count.
 bool leads_into_itself(const Window& window);
 
 } // namespace dt

@@ -36,8 +36,8 @@ TargetAddr last_byte_of(const Window& window)
 }
 
 // Chooses the prefixes of a pair whose first jump has four own bytes. Without a prefix,
-// the first jump leads about 380 MB below, because the opcode of the second jump is
-// part of its displacement.
+// the opcode of the second jump is the most significant byte of the first jump's
+// displacement. So the first jump would lead to an address about 380 MB below.
 void lead_elsewhere(Window& window)
 {
     if (may_prefix(window, window.at(), 1)) {
@@ -241,7 +241,8 @@ bool ShortWindows::absorb(Chain& chain, std::vector<Window*>& taken)
 }
 
 // Puts a probe into the window for each site in it. If that fails for one site, returns
-// false. The window must then not be used, because this site may become a breakpoint.
+// false. After a failure, the window must not be used, because this site may become a
+// breakpoint.
 bool ShortWindows::probe_all_in(Window& window)
 {
     auto site =

@@ -2,8 +2,8 @@
 // Forms short windows: pairs, chains and punned jumps. A site gets a short window if it
 // cannot get a plain window.
 //
-// A short window can absorb an existing window. It then takes over the instructions and
-// sites of that window, and replaces it.
+// A short window can absorb an existing window. This means that it takes over the
+// instructions and sites of the existing window, and replaces that window.
 //
 //   - A pair absorbs the plain window that its second jump would overlap.
 //   - A chain absorbs all windows that it overlaps, of any form.

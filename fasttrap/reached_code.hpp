@@ -5,8 +5,8 @@
 //   starts of functions, landing pads ──▶ entered ──follow()──▶ bytes
 //        branches of known code ────────────▲
 //
-// Known code is what the flow of control reaches. Calls are assumed to return. Padding
-// becomes known code if it fills the entire gap between known code.
+// Known code is the code that the flow of control reaches. Calls are assumed to return.
+// Padding becomes known code if it fills the entire gap between known code.
 //
 // Bytes that an instruction of known code reads or writes at a constant address are
 // data, even if the flow of control reaches them. There are two exceptions:
@@ -54,13 +54,14 @@ struct ReachedCode {
 
     // Adds each gap that is now followed by known code to the known code.
     void settle_gaps();
-    // Removes data from the known code: bytes that known code reads or writes (at most
-    // 64 bytes at each address), and padding that contains an address in `named`.
-    // `named` must be sorted.
+    // Removes data from the known code. Data are bytes that known code reads or writes
+    // (at most 64 bytes at each address), and padding that contains an address in
+    // `named`. `named` must be sorted.
     //
     // If the constant of an instruction is data, adds the start and end of this
-    // instruction to `targets`. No window then moves or overwrites the instruction.
-    // `pointers` are words of data that point into the text.
+    // instruction to `targets`. This prevents windows from moving or overwriting the
+    // instruction. `pointers` are the addresses in the text to which words of data
+    // point.
     void remove_data(const Arch& arch, const TextAt& text,
                      std::span<const TargetAddr> pointers, AddressSet& instructions,
                      const AddressSet& functions, AddressSet& targets);

@@ -90,8 +90,8 @@ public:
     // Grows the table once, for n_more entries that the caller is going to add.
     void expect(std::size_t n_more);
 
-    // Returns the entry, or null if there is none. The caller must hold a ReadLock, unless
-    // no thread removes entries.
+    // Returns the entry, or null if there is none. The caller must hold a ReadLock,
+    // unless no other thread removes entries.
     TableEntry* find(SpaceId space, TargetAddr at) const;
 
     // Removes the entry from the table; reclaim() frees it. Returns false if there is

@@ -3,9 +3,9 @@
 // addresses are legal. d0 to d3 are the bytes of a jump's displacement, lowest first. A
 // byte is constrained if it must be a trap byte or has a fixed value.
 //
-// If neither d1 nor d2 is constrained, a search continues where the last one ended.
-// Other searches would scatter the trampolines over many pages of the target. These
-// searches therefore look at pages in this order:
+// If neither d1 nor d2 is constrained, a search continues where the last search ended.
+// If d1 or d2 is constrained, this would scatter the trampolines over many pages of the
+// target. Instead, such a search looks at pages in this order:
 //
 //   1. pages that are in use and not crowded
 //   2. all pages that are not crowded
@@ -25,12 +25,13 @@ namespace {
 
 // The first bytes of a large area are reserved for the address of dt_rt_enter.
 constexpr std::uint64_t enter_bytes = 16;
-// A page with fewer free bytes is crowded.
+// A page with fewer free bytes than this is crowded.
 constexpr std::uint64_t crowded_bytes = 1280;
 constexpr std::uint64_t block_bytes = 65536;
 // Areas of at most this size are used only for stubs.
 constexpr std::uint64_t small_area = 4 * page_bytes;
-constexpr int max_tries = 4096; // addresses that one pass of take_chain() tries
+// maximum number of addresses that one pass of take_chain() tries
+constexpr int max_tries = 4096;
 
 } // namespace
 
@@ -43,8 +44,8 @@ struct TrampolineSpace::Area {
     // A bit per page: set if the page is in use and not crowded.
     std::vector<std::uint64_t> shared;
     std::uint64_t next = enter_bytes; // where the next search begins
-    // Start of the next search for windows of which only d1 is constrained, in units of
-    // block_bytes.
+    // Start of the next search, in units of block_bytes. Used only if d1 is constrained
+    // and d2 is not.
     std::uint64_t next_block = 0;
     // The smallest size for which a search without constraints has failed since the
     // last give_back().
@@ -321,7 +322,8 @@ std::optional<Placement> TrampolineSpace::take_punned(const Window& window,
     return Placement{*to, *stub};
 }
 
-// Returns nothing if no area has free space within reach of the jump.
+// Allocates the stub of a punned window. Returns nothing if no area has free space at a
+// legal address.
 std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window)
 {
     Constraint c = constraint_of_stub(window, {});

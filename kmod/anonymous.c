@@ -5,9 +5,9 @@
  * dtrace -A writes a file (struct dtk_anonymous in abi/ioctl.h). The module
  * parameter `anonymous` is the file's path, which may be in an initramfs. The
  * module creates a consumer from the file. The consumer fills its buffers until
- * dtrace -a claims it. It then belongs to the file /dev/dtrace that dtrace -a
- * has opened. There is only one anonymous consumer, and it can be claimed only
- * once.
+ * dtrace -a claims it. From then on, the consumer belongs to the file
+ * /dev/dtrace that dtrace -a has opened. There is only one anonymous consumer,
+ * and it can be claimed only once.
  *
  * Addresses of functions differ after each boot, so the file contains the names
  * of the functions. A probe that cannot be attached is reported in the kernel's
@@ -129,8 +129,8 @@ static int dt_enable_all(struct dt_consumer *c, const struct dt_parts *p)
 }
 
 /*
- * If the site is in a function, sets its address to that of the function.
- * Returns 0, or -ENOENT if there is no function with this name.
+ * If the site is in a function, sets the site's address to the address of the
+ * function. Returns 0, or -ENOENT if there is no function with this name.
  */
 static int dt_place_now(struct dtk_site *site, const char *name)
 {

@@ -2,7 +2,7 @@
 /*
  * Reads the owner and the state of a mutex or rw_semaphore. The encoding is
  * internal to the kernel (kernel/locking/mutex.h and rwsem.c) and has not
- * changed since 5.3. The locks of real-time kernels are not supported.
+ * changed since Linux 5.3. The locks of real-time kernels are not supported.
  */
 #include "kmod/ask_lock.h"
 

@@ -144,8 +144,8 @@ struct dt_context {
 	/* 1 if arg6 is at frame + 8, with later arguments after it */
 	u32 in_stack_args;
 	/*
-	 * 1 if regs are those of a process at the entry or the return of a
-	 * function. The return address is then at regs->sp.
+	 * 1 if regs are the registers of a process at the entry or the return
+	 * of a function; in this case, the return address is at regs->sp
 	 */
 	u32 at_call;
 	/* how to compute all arguments from regs, or null */
@@ -205,7 +205,10 @@ extern const struct dt_host_ops dt_kernel_ops;
 bool dt_may_read(u64 addr, u64 bytes);
 
 /* --- providers: with the consumer's mutex held --- */
-/* dt_fbt_attach() stores 0 or a negative errno in the error of each site. */
+/*
+ * dt_fbt_attach() stores 0 or a negative errno in the member `error` of each
+ * site.
+ */
 int dt_fbt_begin(void);
 void dt_fbt_end(void);
 void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n);

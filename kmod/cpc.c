@@ -5,10 +5,10 @@
  *
  *   CPU comes online ── dt_cpu_came() ── dt_came, a mask ── work ── a new counter there
  *
- * When a CPU goes offline, perf removes its counters. When the CPU comes
- * online, the work opens new ones. Earlier events on this CPU are not counted.
- * The hotplug callback cannot open counters itself, because perf takes the
- * hotplug lock.
+ * When a CPU goes offline, perf removes its counters. When the CPU comes online
+ * again, a work item (dt_came_work) opens new counters. Events that occur on
+ * this CPU before that are not counted. The hotplug callback dt_cpu_came()
+ * cannot open counters itself, because perf takes the hotplug lock.
  *
  * perf calls dt_overflow() in any context, including NMIs. If a counter
  * overflows too often, perf may stop the counter until the next tick. Each stop
@@ -58,7 +58,8 @@ struct dt_counter {
 /* protects dt_counters and on_cpus of all counters */
 static DEFINE_MUTEX(dt_counters_lock);
 static LIST_HEAD(dt_counters);
-static struct cpumask dt_came; /* CPUs that have come online since the work ran */
+/* CPUs that have come online since dt_came_work last ran */
+static struct cpumask dt_came;
 
 static void dt_overflow(struct perf_event *event, struct perf_sample_data *data,
 			struct pt_regs *regs)
@@ -130,8 +131,8 @@ static int dt_open_all(struct dt_counter *counter)
 	for_each_online_cpu(cpu) {
 		error = dt_open_on(counter, cpu);
 		/*
-		 * The CPU has gone offline. Its counter will be opened when the
-		 * CPU comes online again.
+		 * Ignore -ENODEV if the CPU has gone offline. Its counter will
+		 * be opened when it comes online again.
 		 */
 		if (error && (error != -ENODEV || cpu_online(cpu)))
 			return error;

@@ -17,8 +17,8 @@
  * firing times finds this consumer.
  *
  * Reading the clock can take longer than a short firing, so most short firings
- * are not measured. A measured short firing counts as 16. After a firing of 100
- * us or more, every firing is measured for a while.
+ * are not measured. A measured short firing counts 16 times. After a firing of
+ * 100 us or more, every firing is measured for a while.
  *
  * A virtual machine may be paused during a firing, so at most 100 ms of a
  * firing count. A firing that has used up its budget (dif/work.c) counts in

@@ -12,7 +12,7 @@
  *
  * Probes in a kernel module are detached when the module is unloaded.
  *
- * Only ftrace knows which functions it can trace. So dt_try() adds each
+ * Only ftrace knows which functions it can trace. So dt_try() tries to add each
  * function to the filter of a struct ftrace_ops that is never registered.
  * Functions that kprobes must not probe are refused too (symbols.c). This
  * module is compiled without ftrace's nops, so its functions cannot be traced.

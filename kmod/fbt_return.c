@@ -9,15 +9,16 @@
  * the kretprobe are a pool for all consumers. If the pool is empty, or RCU is
  * not watching, the return is counted as lost.
  *
- * The hook's own returns must not be hooked. Otherwise the hook would run again
- * and again, until the stack is full. Three rules prevent this.
+ * Below, this kretprobe is called the hook. Functions that run as part of the
+ * hook must not be hooked. Otherwise the hook would run again and again, until
+ * the stack is full. Three rules prevent this.
  *
  *   - Functions that kprobes must not probe are not hooked (symbols.c). The
  *     kernel calls our handler through such functions.
  *   - While our handler runs or the hook is being set, this CPU is marked as
  *     being in a probe.
- *   - The hook is not set if little of the thread's stack is free. The return
- *     is then counted as lost.
+ *   - The hook is not set if little of the thread's stack is free. In this
+ *     case, the return is counted as lost.
  *
  * A function can return long after its consumer has been closed. So the
  * instance refers to the consumer by a slot and the slot's generation.

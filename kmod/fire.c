@@ -9,10 +9,10 @@
  * the probed function, so nothing is lost.
  *
  * A thread that reaches a uprobe holds no locks, so it can wait for a page that
- * the D program reads (bring_in.c). Its shard stays in use meanwhile. Probes on
- * the CPU of this shard then use a spare shard. So at most DT_MAX_WAITING
- * threads of a consumer may wait at a time. For any other thread, the page is
- * an invalid address.
+ * the D program reads (bring_in.c). During the wait, its shard stays in use,
+ * and probes on the CPU of this shard use a spare shard. So at most
+ * DT_MAX_WAITING threads of a consumer may wait at a time. For any other
+ * thread, the page is an invalid address.
  */
 #include "kmod/consumer.h"
 

@@ -182,7 +182,8 @@ static int dt_op_var(struct dt_host *host, u32 id, u32 index, u64 *value)
 	case DIF_VAR_ppid:
 		*value = dt_parent_pid();
 		return 0;
-	case DIF_VAR_uid: /* uid and gid are the effective ids, as in DTrace */
+	/* uid and gid are the effective ids, as on other systems */
+	case DIF_VAR_uid:
 	case DIF_VAR_pr_euid:
 		*value = from_kuid(&init_user_ns, current_euid());
 		return 0;

@@ -15,9 +15,9 @@ struct dt_context;
 bool dt_operand_is_valid(const struct dt_operand *o);
 /*
  * Evaluates a valid operand in the current process, with the registers x->regs.
- * Returns 0, or -1 on failure. *bad is then the address that could not be read,
- * or 0 if the value is not available. x->may_wait must be 0 if no probe is
- * firing.
+ * Returns 0. On failure, returns -1 and sets *bad to the address that could not
+ * be read. If the value is not available, *bad is 0. x->may_wait must be 0 if
+ * no probe is firing.
  */
 int dt_operand_value(const struct dt_operand *o, struct dt_context *x, u64 *value,
 		     u64 *bad);

@@ -70,7 +70,7 @@ u64 dt_arguments(char *to, u64 max)
 }
 
 /*
- * The first fields of struct mount, which have not changed since 3.3.
+ * The first fields of struct mount, which have not changed since Linux 3.3.
  * `mountpoint` is in the mount `parent`.
  */
 struct dt_mount_head {

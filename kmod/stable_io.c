@@ -14,7 +14,7 @@
  *                       unknown, so the probe shows a bio without a device.
  *   blk_io_schedule()   waits for direct I/O. The bio is unknown here too. If
  *                       blk_io_schedule() calls io_schedule(), the probe fires
- *                       only there.
+ *                       only in io_schedule().
  *
  * io_schedule_timeout() is not probed, because submit_bio_wait() calls it.
  */

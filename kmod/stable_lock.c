@@ -155,8 +155,9 @@ int dt_choose_lock_rw_spin(const u64 *in, u64 *out)
 }
 
 /*
- * In the count of a struct rw_semaphore, DT_RWSEM_WRITER is set for a writer.
- * DT_RWSEM_READERS is the lowest bit of the number of readers.
+ * In the count of a struct rw_semaphore, the bit DT_RWSEM_WRITER is set while a
+ * writer holds the semaphore. The number of readers begins at bit
+ * DT_RWSEM_READERS.
  */
 #define DT_RWSEM_WRITER 1
 #define DT_RWSEM_READERS 8

@@ -57,9 +57,10 @@ int dt_choose_proc_exec_failure(const u64 *in, u64 *out)
 }
 
 /*
- * Returns whether a tracer may hold the process at PTRACE_EVENT_EXEC. dtrace
- * may then enable probes there (-x evaltime=exec), after the tracepoint
- * sched_process_exec. So exec-success fires later, at proc_exec_connector().
+ * Returns whether a tracer may hold the process at PTRACE_EVENT_EXEC. While the
+ * process is held there, dtrace may enable probes (-x evaltime=exec). The
+ * tracepoint sched_process_exec has already fired by then. So for such a
+ * process, exec-success fires later, at proc_exec_connector().
  */
 static bool dt_is_held_at_exec(void)
 {
@@ -126,8 +127,8 @@ int dt_choose_proc_signal_discard(const u64 *in, u64 *out)
 }
 
 /*
- * Returns the number that illumos's <sys/fault.h> defines for the cause of a
- * signal, or 0 if the signal is not caused by a fault.
+ * Returns the number that illumos's <sys/fault.h> defines for the fault that
+ * caused a signal. Returns 0 if no fault caused the signal.
  */
 static int dt_fault_of(int sig, int code)
 {

@@ -5,8 +5,8 @@
  * the vnode. The file, dentry or name takes the place of FreeBSD's structure of
  * arguments.
  *
- * The arguments of a function may have been freed when it returns. Therefore
- * they are read as memory that may be invalid.
+ * When a function returns, the objects to which its arguments point may have
+ * been freed. Therefore all objects are read as memory that may be invalid.
  */
 #include "kmod/open_file.h"
 #include "abi/stable.h"
@@ -53,7 +53,8 @@ static u64 dt_of_file(u64 file)
 }
 
 /*
- * Stores the arguments of an entry probe: vnode, object. Returns their number.
+ * Stores the arguments of an entry probe: the inode in place of the vnode, and
+ * the file, dentry or name. Returns the number of arguments.
  */
 static int dt_vop(u64 vnode, u64 what, u64 *out)
 {
@@ -63,8 +64,8 @@ static int dt_vop(u64 vnode, u64 what, u64 *out)
 }
 
 /*
- * Stores the arguments of a return probe: vnode, object, errno. Returns their
- * number.
+ * Stores the arguments of a return probe: those of the entry probe, and errno.
+ * Returns the number of arguments.
  */
 static int dt_vop_done(u64 vnode, u64 what, s64 result, u64 *out)
 {
@@ -72,7 +73,10 @@ static int dt_vop_done(u64 vnode, u64 what, s64 result, u64 *out)
 	return dt_vop(vnode, what, out) + 1;
 }
 
-/* @in: arguments of vfs_read(file, ...) or another function with a file */
+/*
+ * @in: arguments of vfs_read(file, ...) or of another function whose first
+ * argument is a file
+ */
 int dt_choose_vop_file(const u64 *in, u64 *out)
 {
 	return dt_vop(dt_of_file(in[0]), in[0], out);
@@ -95,7 +99,7 @@ static bool dt_is_open(u64 file)
 
 /*
  * @in: arguments of __fput(file), which the kernel calls at the last close.
- * __fput() has no result, so errno is always 0.
+ * __fput() has no result, so the return probe's errno is always 0.
  */
 int dt_choose_vop_close(const u64 *in, u64 *out)
 {
@@ -157,9 +161,9 @@ int dt_choose_vop_folder_int(const u64 *in, u64 *out)
 }
 
 /*
- * Called for vfs_open(path, file). If open() has just created the file, stores
- * the arguments of vop_create and returns their number. Otherwise returns -1.
- * Files have no common kernel function that creates them.
+ * Called for vfs_open(path, file), because no single kernel function creates
+ * all files. If open() has just created the file, stores the arguments of
+ * vop_create and returns their number. Otherwise returns -1.
  */
 static int dt_opened_new(u64 path, u64 file, u64 *out)
 {
@@ -179,7 +183,7 @@ int dt_choose_vop_opened_new_int(const u64 *in, u64 *out)
 {
 	int n = dt_opened_new(in[1], in[2], out);
 
-	out[2] = 0; /* the file was created, even if it could not be opened */
+	out[2] = 0; /* errno; the file was created, even if opening it failed */
 	return n < 0 ? n : n + 1;
 }
 
@@ -298,7 +302,7 @@ int dt_choose_namei_opened(const u64 *in, u64 *out)
 
 /*
  * Stores the arguments of a name cache probe: directory, name, vnode. Returns
- * their number.
+ * the number of arguments.
  */
 static int dt_name(u64 folder, u64 dentry, u64 vnode, u64 *out)
 {

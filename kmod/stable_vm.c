@@ -4,9 +4,10 @@
  * system increases. arg0 is the increment.
  *
  * A page counts as zero-filled if it is allocated for a process with
- * __GFP_ZERO, and a huge page when it is cleared. A page counts as copied if a
- * write fault has replaced it with a different page. Paging is the input and
- * output of pages in the page cache and the swap cache.
+ * __GFP_ZERO. A huge page counts as zero-filled when it is cleared. A page
+ * counts as copied if a write fault has replaced it with a different page.
+ * Paging means the input and output of pages in the page cache and the swap
+ * cache.
  */
 #include "abi/stable.h"
 
@@ -130,8 +131,8 @@ enum dt_paged {
 
 /*
  * Returns whether a bio pages anonymous memory or a file. Returns
- * DT_PAGED_NOTHING if its operation is not @op or it does direct I/O, which is
- * not paging.
+ * DT_PAGED_NOTHING if the bio's operation is not @op. Direct I/O is not paging,
+ * so the result for it is also DT_PAGED_NOTHING.
  */
 static enum dt_paged dt_paged(struct bio *bio, enum req_op op)
 {

@@ -4,8 +4,9 @@
  * process's stack with the consumer's tables (unwind.h), or with frame pointers
  * if there are no tables.
  *
- * If x->regs is null, the kernel has called our code to fire the probe. The
- * frames of our code, and of the kernel's tracing code, are then omitted:
+ * If x->regs is null, the kernel has called our code to fire the probe. In that
+ * case, the following frames of our code and of the kernel's tracing code are
+ * omitted:
  *
  *   - If x->frame is set, the innermost frames with stack pointers up to
  *     x->frame.
@@ -55,8 +56,9 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 	if (x->regs && user_mode(x->regs))
 		return; /* a probe in user code has no kernel stack */
 	/*
-	 * The unwinder begins with the caller of the interrupted function if it
-	 * is started with registers.
+	 * If the unwinder is started with registers, it begins with the caller
+	 * of the interrupted function. So the interrupted function is stored
+	 * here.
 	 */
 	if (x->regs && !dt_take(f, instruction_pointer(x->regs)))
 		return;
@@ -106,9 +108,9 @@ u64 dt_caller(const struct dt_context *x)
 }
 
 /*
- * Changes the frame to that of the caller, which is found with the frame
- * pointer. Returns false if there is no caller. If x->at_call is set, the
- * return address of the first frame is at the stack pointer.
+ * Finds the frame of the caller with the frame pointer, and stores it in *f.
+ * Returns false if there is no caller. If `first` and x->at_call are set, the
+ * return address is still at the stack pointer.
  */
 static bool dt_by_pointer(const struct dt_context *x, struct dt_user_frame *f, bool first)
 {

@@ -3,16 +3,18 @@
  * Finds kernel symbols by name, and functions that must not be probed.
  *
  * kallsyms_lookup_name() is not exported, but registering a disabled kprobe on
- * it yields its address. It is called through a static call, because indirect
- * branch tracking (IBT) would refuse an indirect call.
+ * it yields its address. Our code calls the function at this address through a
+ * static call, because indirect branch tracking (IBT) would refuse an indirect
+ * call.
  *
- * kprobe_blacklist contains the functions that kprobes must not probe. The
- * return hook (fbt_return.c) is a kretprobe, so this module must not probe them
- * either. This file keeps a copy of the list, and reads it again after modules
- * have been loaded or removed.
+ * kprobe_blacklist contains the functions that kprobes must not probe. Our
+ * return hook (fbt_return.c) is a kretprobe, so this module must not probe the
+ * functions on this list either. This file keeps a copy of the list, and reads
+ * it again after modules have been loaded or removed.
  *
- * If nmi_handle() is on the list, its split part nmi_handle.part.0() is
- * forbidden too. The kernel applies the same rule.
+ * The compiler may split a function. If nmi_handle() is on the list, for
+ * example, its part nmi_handle.part.0() is forbidden too. The kernel applies
+ * the same rule.
  */
 #include "kmod/symbols.h"
 
@@ -93,7 +95,7 @@ void dt_forbidden_changed(void)
 static void dt_name_of(unsigned long address, char *name)
 {
 	snprintf(name, DT_NAME_BYTES, "%ps", (void *)address);
-	/* The module's name follows a space. Cut it off. */
+	/* Cut off the module's name, which %ps appends after a space. */
 	strreplace(name, ' ', 0);
 }
 

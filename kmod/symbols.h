@@ -11,7 +11,9 @@
 int dt_symbols_begin(void);
 void dt_symbols_end(void);
 
-/* Returns the address of a kernel symbol, or 0. May sleep. */
+/*
+ * Returns the address of a kernel symbol, or 0 if it is not found. May sleep.
+ */
 unsigned long dt_kernel_symbol(const char *name);
 
 struct insn;
@@ -22,9 +24,10 @@ struct insn;
 int dt_decode(struct insn *insn, const void *text, int bytes);
 
 /*
- * Reads the kernel's list of functions that kprobes must not probe, if it may
- * have changed. Returns 0, -ENOMEM, or -EOPNOTSUPP if the list is not found.
- * The caller holds the lock under which dt_is_forbidden() is called.
+ * Reads the kernel's list of functions that kprobes must not probe, if the list
+ * may have changed since it was last read. Returns 0, -ENOMEM, or -EOPNOTSUPP
+ * if the list is not found. The caller holds the lock under which
+ * dt_is_forbidden() is called.
  */
 int dt_forbidden_read(void);
 /*

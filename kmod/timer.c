@@ -8,8 +8,8 @@
  * fire twice.
  *
  * arg0 is the program counter if the timer interrupted the kernel, otherwise 0.
- * arg1 is the program counter if it interrupted a process, otherwise 0. arg2 is
- * the delay of the timer in ns.
+ * arg1 is the program counter if the timer interrupted a process, otherwise 0.
+ * arg2 is the delay of the timer in ns.
  */
 #include "kmod/consumer.h"
 
@@ -23,7 +23,7 @@
 #include <asm/irq_regs.h>
 
 #define DT_SHORTEST_NS 200000ull
-#define DT_MAX_TIMERS 256 /* maximum per consumer */
+#define DT_MAX_TIMERS 256 /* maximum number of timers per consumer */
 
 struct dt_one_timer {
 	struct hrtimer timer;

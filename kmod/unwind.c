@@ -7,9 +7,11 @@
  * process. Only probes in threads that use this memory read the maps, and only
  * if RCU is watching.
  *
- * A process may map another file at the address of a map. So the consumer must
- * pass used maps again when they are one second old. Several processes may
- * share one mm, so the request names a process that has used the maps.
+ * A process may map another file at the address of a map. So maps that are at
+ * least one second old are renewed if a probe uses them. The consumer asks this
+ * module for processes with such maps, and passes their current maps. Several
+ * processes may share one mm. The reported process is one that has used the
+ * maps.
  */
 #include "kmod/unwind.h"
 
@@ -52,12 +54,12 @@ struct dt_process {
 	/*
 	 * True if the consumer has passed the same maps at least twice in a
 	 * row. If a probe then finds an address outside the maps, new maps are
-	 * requested (strangers) at most once per second.
+	 * requested through `strangers` at most once per second.
 	 */
 	bool is_same;
 	/*
-	 * a thread group (initial PID namespace) that has used the maps since
-	 * told_at, or 0
+	 * id, in the initial PID namespace, of a process that has used the maps
+	 * since told_at, or 0
 	 */
 	u32 used_by;
 	u32 n;
@@ -70,9 +72,9 @@ struct dt_unwind {
 	struct dt_rules *tables[DT_MAX_TABLES];
 	struct dt_process *buckets[1 << DT_BUCKET_BITS];
 	/*
-	 * Thread groups (initial PID namespace) whose maps are missing or
-	 * incomplete. The consumer must pass new maps for them. An entry is 0
-	 * if it is free.
+	 * ids, in the initial PID namespace, of processes whose maps are
+	 * missing or incomplete; the consumer must pass new maps for them; 0 in
+	 * a free entry
 	 */
 	u32 strangers[DT_STRANGERS];
 };
@@ -127,9 +129,10 @@ static const struct dtk_unwind_rule *dt_rule_of(const struct dt_rules *table, u6
 }
 
 /*
- * Unwinds through the frame of a signal. @frame is that of the code that calls
- * rt_sigreturn(). Changes @frame to that of the code that the signal
- * interrupted. Its registers are in the struct ucontext at the stack pointer.
+ * Unwinds through the frame of a signal. At the call, @frame is the frame of
+ * the code that calls rt_sigreturn(). The registers of the interrupted code are
+ * in the struct ucontext at the stack pointer. Changes @frame to the frame of
+ * the interrupted code.
  */
 static enum dt_unwound dt_out_of_signal(struct dt_user_frame *frame)
 {
@@ -330,8 +333,8 @@ static bool dt_process_refresh(struct dt_unwind *u, const struct dt_process *new
 }
 
 /*
- * Stores p, or frees it if the stored maps are the same. On failure, the caller
- * still owns p.
+ * Stores p, or frees p if the stored maps are the same as those of p. On
+ * failure, the caller still owns p.
  */
 static int dt_process_add(struct dt_consumer *c, struct dt_process *p)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Walks the stack of a process for ustack() with tables. They contain the call
+ * Walks the stack of a process for ustack(). Uses tables that contain the call
  * frame information of the process's files (struct dtk_unwind_rule).
  *
  *   consumer ── processes, by mm ── maps, by address ── table ── rules, by place in the file
  *
  * Probes read these tables in any context and take no lock. A probe in an
- * unknown process records that process, so that the consumer can pass its maps
- * and tables. Until then, frame pointers are used.
+ * unknown process records that process. Frame pointers are used until the
+ * consumer has passed the maps and tables of that process.
  */
 #ifndef KMOD_UNWIND_H
 #define KMOD_UNWIND_H

@@ -48,7 +48,7 @@ struct dt_uprobe {
 	struct uprobe_consumer uc;
 	struct list_head of_consumer;
 	struct dt_consumer *consumer;
-	struct file *file; /* keeps the inode */
+	struct file *file; /* a reference that keeps the inode in memory */
 	struct uprobe *made;
 	struct pid *pid; /* null: all processes */
 	/* mm of `pid`; the reference keeps this structure, but not the pages */
@@ -65,9 +65,9 @@ struct dt_uprobe {
 #define DT_MAX_GENERATIONS 64
 
 /*
- * Returns whether the current process descends from the site's process only by
- * forks after the probe was attached. No process in between may have called
- * exec.
+ * Returns whether the current process descends from the site's process. The
+ * current process and every process between the two must have been forked after
+ * the probe was attached. None of them may have called exec.
  */
 static bool dt_is_child(const struct dt_uprobe *u)
 {
@@ -166,7 +166,9 @@ static void dt_uprobe_run(const struct dt_uprobe *u, struct pt_regs *regs)
 	dt_kfire(u->consumer, &x, u->probe, args, n);
 }
 
-/* Returns whether an indirect jump leaves its function (dt_leaves_function()). */
+/*
+ * Returns whether an indirect jump leaves its function (dt_leaves_function()).
+ */
 static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 {
 	/*
@@ -179,8 +181,8 @@ static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 	if (dt_operand_value(&u->operands[0], &x, &to, &bad) &&
 	    (!dt_bring_in(bad, sizeof(to)) || dt_operand_value(&u->operands[0], &x, &to, &bad)))
 		/*
-		 * The jump itself will fault, or a page of its jump table
-		 * cannot be faulted in.
+		 * Either the jump itself will fault, or a page of its jump
+		 * table cannot be faulted in.
 		 */
 		return false;
 	return dt_leaves_function(u->operands, u->n_operands, to);

@@ -3,15 +3,15 @@
  * Measures waits for locks, from the first contention_begin to the
  * contention_end.
  *
- * A wait for a mutex may cause several contention_begin events. Meanwhile, the
- * thread or an interrupt handler may wait for other locks. So a wait is
- * identified by its lock and its owner. The owner is a thread together with its
- * interrupt level.
+ * A wait for a mutex may cause several contention_begin events. During the
+ * wait, the thread or an interrupt handler may wait for other locks. So a wait
+ * is identified by its lock and its owner. The owner is a thread together with
+ * its interrupt level.
  *
  * Each pair of owner and lock has 32 possible entries in a hash table. An owner
- * takes a free entry with cmpxchg(). Then only that owner reads and writes the
- * entry, so no lock is needed. If all 32 entries are taken, the wait is not
- * measured.
+ * takes a free entry with cmpxchg(). From then on, only that owner reads and
+ * writes the entry, so no lock is needed. If all 32 entries are taken, the wait
+ * is not measured.
  *
  * At contention_end, one callback completes the times before the probes'
  * callbacks read them. Another callback frees the entry after the probes'
@@ -118,7 +118,7 @@ static void dt_wait_ended(void *data, void *lock, int result)
 static const struct dt_callback {
 	struct tracepoint **at;
 	void *callback;
-	int priority; /* probes have TRACEPOINT_DEFAULT_PRIO */
+	int priority; /* our probes' callbacks have TRACEPOINT_DEFAULT_PRIO */
 } dt_callbacks[] = {
     {&dt_ends, dt_wait_ended, 0},
     {&dt_ends, dt_wait_ends, 100},

@@ -46,7 +46,7 @@ std::optional<std::uint64_t> read_frame_address(FrameReader& in, std::uint8_t en
 
 namespace {
 
-// Runs the instructions of one entry from its first address to its last.
+// Runs the call frame instructions of one entry and collects the rows that they define.
 class EntryRun {
 public:
     struct Factors {
@@ -198,7 +198,7 @@ private:
         default:
             break;
         }
-        reg = in.uleb(); // all other instructions start with a register
+        reg = in.uleb(); // the other opcodes have a register as first operand
         switch (opcode) {
         case DW_CFA_offset_extended:
             return set_offset(reg, scaled(in.uleb_as_signed()));
@@ -215,7 +215,7 @@ private:
         case DW_CFA_register:
         case DW_CFA_val_offset:
         case DW_CFA_val_offset_sf:
-            in.uleb(); // skips the operand; a signed one has the same length
+            in.uleb(); // skips the operand; a signed LEB128 has the same length
             return set(reg, {RegisterRule::other, 0, {}});
         case DW_CFA_expression:
             return set(reg, {RegisterRule::expression, 0, in.block()});
@@ -250,8 +250,9 @@ CallFrameTable::CallFrameTable(FrameBytes section, std::uint64_t addr)
                      [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
 }
 
-// Reads the entries. Each entry begins with a length of 32 or 64 bits. The next 32 bits
-// are 0 in a CIE. In another entry, they are the distance back to its CIE.
+// Reads the entries. Each entry begins with its length, in 32 or 64 bits. The next 32
+// bits are 0 in a common information entry (CIE). In any other entry, they are the
+// distance in bytes back to the entry's CIE.
 void CallFrameTable::read_entries()
 {
     constexpr std::uint32_t is_64_bit = 0xffffffff;

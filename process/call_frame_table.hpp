@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The entries of an .eh_frame section, with the rules that they give for the CFA, %rbp
-// and %rip.
+// The entries of an .eh_frame section. An entry gives the rules for finding the
+// caller's %rbp and %rip, and the canonical frame address (CFA), which is the caller's
+// stack pointer after the return.
 //
 //   section ── once ──> entries by address ── lookup ──> rows of one entry
 //
@@ -63,7 +64,7 @@ public:
     static constexpr std::size_t max_instruction_bytes = 256 << 10;  // in one entry
     static constexpr std::size_t max_common_bytes = 64; // instruction bytes per CIE
 
-    // The bytes of the section, which is loaded at `addr`, must outlive the table.
+    // `section` is loaded at `addr`. Its bytes must outlive the table.
     CallFrameTable(FrameBytes section, std::uint64_t addr);
 
     // Returns the row at an address, which is valid until the next call. Returns null
@@ -77,7 +78,7 @@ private:
         std::uint32_t n_bytes = 0;      // length of the instructions
         std::uint32_t common = 0;       // index in commons_
     };
-    // The part that several entries share (CIE).
+    // A common information entry (CIE), which contains data that several entries share.
     struct Common {
         std::uint64_t code_factor = 0;
         std::int64_t data_factor = 0;

@@ -20,8 +20,8 @@ struct Term {
     bool word_at = false;
 };
 
-// Evaluates an expression on a stack. Supports only the operations that call frame
-// information uses.
+// Evaluates a DWARF expression with a small stack of terms. Supports only the
+// operations that call frame information uses.
 class Evaluation {
 public:
     explicit Evaluation(TargetAddr at) : at_(at) {}
@@ -129,7 +129,7 @@ template <class T> static bool fits(std::int64_t value)
 }
 
 // Returns the place where the caller's value of a register is saved. Returns nothing if
-// the value is not in memory, or if no rule can express the place.
+// the value is not in memory, or if its address is not a base plus a number.
 static std::optional<Term> place_of(const RegisterRule& rule, TargetAddr pc)
 {
     if (rule.how == RegisterRule::offset)

@@ -28,8 +28,8 @@ public:
     // Returns the link-time address of the byte at an offset of the file. Returns
     // nullopt if the byte is not in text(), or if there is no call frame information.
     std::optional<std::uint64_t> address_of(std::uint64_t offset) const;
-    // Returns the row at an address, valid until the next call. Returns null if the
-    // file has no row for it.
+    // Returns the row for an address. The row is valid until the next call. Returns
+    // null if the file has no row for the address.
     const FrameRow* frame_at(std::uint64_t address);
 
     // A range of text that is in the file. No two parts share bytes of the file.
@@ -57,7 +57,7 @@ private:
 // Converts a row to the rule for `at`, an address in the row's range. Returns nothing
 // if a dt_rt_rule cannot express the row.
 std::optional<dt_rt_rule> rule_of(const FrameRow& row, TargetAddr at);
-// Returns whether an expression computes the CFA. The rule may then differ at each
+// Returns whether an expression computes the CFA. If so, the rule may differ at each
 // address of the row.
 inline bool is_computed(const FrameRow& row)
 {

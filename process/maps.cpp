@@ -130,8 +130,8 @@ Result<ProcessMaps> ProcessMaps::read(pid_t pid)
 {
     std::string path = "/proc/" + std::to_string(pid) + "/maps";
     auto text = read_all(path);
-    // If the process calls exec between the open and the read, the file is empty. It is
-    // then opened again.
+    // If the process calls exec between the open and the read, the file appears to be
+    // empty. In that case, open it again.
     for (int i = 0; i < max_execs_met && text && text->empty(); ++i)
         text = read_all(path);
     if (!text) {

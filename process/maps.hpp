@@ -2,8 +2,9 @@
 // The mappings of a process, from /proc/PID/maps.
 //
 // The kernel escapes only newlines in a path (as \012). It appends " (deleted)" to the
-// path of an unlinked file. A file's own name can also end like that, and the line does
-// not show the difference. `path` never contains this suffix, and `deleted` records it.
+// path of an unlinked file. A file's own name can also end in " (deleted)". The two
+// cases look the same in maps. In both cases, `path` does not contain the suffix and
+// `deleted` is true.
 #pragma once
 
 #include "base/regular_file.hpp"
@@ -21,7 +22,7 @@
 
 namespace dt {
 
-// Identifies a mapped file as in a line of maps.
+// The device and inode of a mapped file, as a line of maps contains them.
 struct FileId {
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
@@ -62,7 +63,8 @@ public:
     // Errors: gone if the process does not exist or has no memory (a zombie);
     // permission if its maps are not readable.
     static Result<ProcessMaps> read(pid_t pid);
-    // Errors: corrupt if a line is invalid; the text contains the line's number.
+    // Errors: corrupt if a line is invalid. The error's text contains the line's
+    // number.
     static Result<ProcessMaps> parse(std::string_view text);
 
     std::span<const Mapping> all() const { return mappings_; } // in address order
@@ -73,8 +75,8 @@ private:
     std::vector<Mapping> mappings_;
 };
 
-// Returns the mappings of a process, sorted by address. Returns none if the maps are
-// not readable.
+// Returns the mappings of a process, sorted by address. Returns an empty vector if the
+// maps are not readable.
 std::vector<Mapping> mappings_of(pid_t pid);
 // Returns the mapping that contains an address, or null. `all` must be sorted by
 // address.

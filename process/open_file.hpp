@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The members of D's fds[n], an open file of a thread, taken from /proc. The file
-// itself is never accessed, because a slow file system or a pipe could delay us.
+// itself is never accessed, because a slow file system or a pipe could delay the
+// caller.
 //
 //   path      the target of the link /proc/PID/task/TID/fd/N, for example "socket:[7]"
 //   offset,   /proc/PID/task/TID/fdinfo/N
 //   flags
-//   fs, mount mountinfo, by the mnt_id in fdinfo. Our own mountinfo is searched before
-//             the target's, because the path is the one in our mount namespace
+//   fs, mount mountinfo, by the mnt_id in fdinfo. The caller's own mountinfo is read
+//             before the target's, because the path is the one in the caller's mount
+//             namespace.
 //
 // If the descriptor is not open, texts are "<none>" and numbers are 0. "<unknown>"
 // means that /proc did not provide the data.
@@ -30,8 +32,8 @@ public:
     OpenFile(pid_t pid, pid_t tid, std::uint32_t fd);
 
     // These functions return a member by its id in DIF_VAR_FILES of dif/vars.h. text()
-    // returns nullopt unless the member is a string, and number() unless it is a
-    // number.
+    // returns nullopt if the member is a number. number() returns nullopt if the member
+    // is a string.
     std::optional<std::string> text(std::uint32_t member) const;
     std::optional<std::uint64_t> number(std::uint32_t member) const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The trust domain of a process. Two processes are in the same domain if each may
-// control the other with ptrace(2): they have the same user and group ids, user
-// namespace and capabilities.
+// control the other with ptrace(2). This is the case if they have the same user and
+// group ids, user namespace and capabilities.
 //
 // A sandboxed process has no_new_privs and a seccomp filter. It is in a domain of its
 // own.
@@ -23,9 +23,10 @@ struct TrustDomain {
     std::uint64_t capabilities = 0;
     std::string user_namespace; // for example "user:[4026531837]"
     // The owner of the outermost user namespace that contains the process but not the
-    // calling process. If both are in the same user namespace, it is the real user id.
+    // calling process. If both are in the same user namespace, the owner is the real
+    // user id of the process.
     std::uint64_t owner = 0;
-    pid_t sandboxed = 0; // the process, or 0 if it is not sandboxed
+    pid_t sandboxed = 0; // the process id if the process is sandboxed, otherwise 0
 
     bool operator==(const TrustDomain&) const = default;
 };

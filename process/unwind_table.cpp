@@ -28,10 +28,11 @@ static UnwindRow row_of(const FrameRow* frame, std::uint64_t address)
     return row;
 }
 
-// Returns the distance in bytes to the next address to look up. Normally this is the
-// end of the rule's range. The distance is 1 if the rule is computed or if there is no
-// rule. After 64 KiB without rules (for example in Go code), it is up to 16. `silent`
-// is the number of bytes without rules before the address.
+// Returns the distance in bytes from an address to the next address to look up. Usually
+// the next address is the end of the rule's range. The distance is 1 if the rule is
+// computed or if there is no rule. After 64 KiB without rules (for example in Go code),
+// the next address is the next multiple of 16. `silent` is the number of bytes without
+// rules before the address.
 static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
                                std::uint64_t silent)
 {

@@ -18,8 +18,8 @@ struct WaitStatus {
     // Returns the PTRACE_EVENT_* of a stop, or 0 if the stop is for a signal or a
     // system call.
     int event() const { return raw >> 16; }
-    // Returns whether this is a group-stop (PTRACE_SEIZE), which stops the entire
-    // process.
+    // Returns whether this is a group-stop, which stops the entire process. The thread
+    // must have been attached with PTRACE_SEIZE.
     bool is_group_stop() const
     {
         return event() == PTRACE_EVENT_STOP && signal() != SIGTRAP;

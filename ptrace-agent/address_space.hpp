@@ -47,14 +47,15 @@ public:
     // Makes another process the owner. Called when the owner has executed another
     // program while `to`, for example a vfork child, still runs in this memory.
     void hand_over(pid_t to);
-    void reopen(); // opens the memory after an exec that was not reported
-    // Returns a thread id whose /proc files show this memory. It is not the owner's if
-    // the leader exited before its threads.
+    void reopen(); // reopens /proc/PID/mem after an exec that was not reported
+    // Returns a thread id whose /proc files show this memory. This is usually the
+    // owner's pid. If the owner's leader has exited, it is the id of a thread that
+    // still runs.
     pid_t proc_tid();
 
-    // These functions use the program's own access rights. After hand_over(), or if the
-    // owner has exited, they ignore page protections. They return false if they have
-    // not transferred all bytes.
+    // These functions respect page protections, as the program's own accesses do. After
+    // hand_over(), or if the owner has exited, they ignore page protections. They
+    // return false if they have not transferred all bytes.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
     template <class T> bool read_value(TargetAddr from, T& into)

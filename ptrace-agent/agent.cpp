@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The agent's loop and the requests of its client. stops.cpp handles the stops of
-// threads.
+// The agent's main loop, and the requests of its client, the consumer. stops.cpp
+// handles the stops of threads.
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
@@ -145,9 +145,9 @@ Reply Agent::set_arena(Reader& in, const std::vector<Fd>& fds)
     auto private_bytes = in.get<std::uint64_t>();
     if (!in.ok() || fds.size() != (private_bytes != 0 ? 3 : 2))
         return Error{Code::invalid, "map the arena: each part needs a descriptor"};
-    // A runtime writes to the arena that was mapped when it was loaded. So the earlier
-    // runtimes are removed. The address spaces are collected first, because processes
-    // may end during the removal.
+    // A runtime writes to the arena that was mapped when the runtime was loaded. So all
+    // runtimes that use the previous arena are removed. The address spaces are
+    // collected first, because processes may end during the removal.
     std::vector<std::shared_ptr<AddressSpace>> spaces;
     for (auto& [pid, process] : tracees_.processes())
         spaces.push_back(process->space);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The agent: a process that traces all targets with ptrace(2), in one thread.
+// The agent: a process that traces all targets with ptrace(2), in one thread. Its
+// client is the consumer.
 //
 //   run():   client's requests ──┐
 //            stops (waitpid) ────┴─> handle_stop() -> hit, signal, clone, exec, exit
@@ -69,7 +70,8 @@ private:
     void handle_signal(Thread& thread, int signal);
     void handle_event(Thread& thread, int event, int signal);
 
-    // Each part uses only parts above it, and calls the agent through StopHandler.
+    // Each member uses only the members above it, and calls the agent through
+    // StopHandler.
     ClientLink client_;
     TracepointTable table_; // outlives the address spaces, which tracees_ owns
     Tracees tracees_;

@@ -122,8 +122,8 @@ FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& r
     host_.ops = &host_ops;
     host_.arena = arena.base();
     host_.cpu = cpu;
-    // Begin with the same shard at each firing. The records of a speculation stay in
-    // order only in one shard.
+    // Each firing begins with the same shard, because the records of a speculation stay
+    // in order only if they are in one shard.
     host_.shard = arena.n_shards() - 1;
     host_.own_shards = 1;
     host_.shard_tries = max_looks;
@@ -160,10 +160,10 @@ void FiringHost::fire_profile(std::uint32_t probe)
     dt_fire(&host_, probe, args, 2);
 }
 
-// Reads an operand of a static probe, or an argument from arg6 on. Such an argument is
-// on the stack above the return address. An argument that does not exist, or that
-// cannot be read from the stack, is 0. Returns -1 and sets `bad` if an operand cannot
-// be read.
+// Reads argument n. For a static probe, this is its operand n. For an entry probe, arg6
+// and later arguments are on the stack above the return address. The value is 0 if the
+// argument does not exist or cannot be read from the stack. Returns -1 and sets `bad`
+// if an operand cannot be read.
 int FiringHost::arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad)
 {
     *value = *bad = 0;

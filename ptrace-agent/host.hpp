@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The agent as a host of the engine: one stopped thread at one tracepoint. After a hit,
+// Runs the engine in the agent, for one stopped thread at one tracepoint. After a hit,
 // the pc in the registers is the address of the replaced instruction.
 //
 // The thread's memory is read with process_vm_readv(2), so a page that the program

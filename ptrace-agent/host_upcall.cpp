@@ -46,7 +46,8 @@ void FiringHost::answer(dt_rt_upcall& call)
     }
     case DT_RT_UP_USTACK: {
         // The stack of a new thread may be missing from the runtime's list of readable
-        // ranges. With an updated list, the runtime can read it without an upcall.
+        // ranges. With an updated list, the runtime can walk the stack without an
+        // upcall.
         if (!space.runtime.in_ranges({regs_[Reg::rsp]}))
             space.runtime.set_ranges(mappings_of(space.proc_tid()));
         std::vector<std::uint64_t> pcs(std::min<std::uint64_t>(call.a[1], max_frames));

@@ -119,7 +119,7 @@ std::uint64_t FiringHost::var_string(std::uint32_t id, std::uint32_t index, char
     std::string text;
     switch (id) {
     case DIF_VAR_execname:
-        // Other threads may have other names.
+        // This is the name of the leader. Other threads may have other names.
         text = read_proc_file(pid, "comm", 64);
         if (!text.empty() && text.back() == '\n')
             text.pop_back();
@@ -149,7 +149,7 @@ std::uint64_t FiringHost::var_string(std::uint32_t id, std::uint32_t index, char
 int FiringHost::progenyof(std::uint64_t pid)
 {
     auto at = static_cast<std::uint64_t>(thread_.process->pid);
-    // Parents may change while the chain is read.
+    // The depth is limited, because parents may change while the chain is read.
     for (int depth = 0; at != 0 && depth < 4096; ++depth) {
         if (at == pid)
             return 1;
@@ -158,7 +158,7 @@ int FiringHost::progenyof(std::uint64_t pid)
     return 0;
 }
 
-// Sends a signal to the stopped thread, which receives it when the thread continues.
+// Sends a signal to the stopped thread. The thread receives it when it continues.
 // Returns -1 if the signal cannot be sent.
 int FiringHost::raise(int signal)
 {

@@ -24,8 +24,9 @@ namespace dt::agent {
 constexpr std::uint64_t crowded_wait_ns = 20'000'000;
 
 // Returns the signal to deliver when the agent detaches from a thread at this stop.
-// Returns 0 for the SIGTRAP of one of our breakpoints, or of a late single-step
-// (Leaving::late). If the breakpoint was removed, sets the pc back to its address.
+// Returns 0 for the SIGTRAP of one of our breakpoints. Also returns 0 for the SIGTRAP
+// of a single-step that did not end before its deadline (Leaving::late). If the
+// breakpoint was removed after the hit, sets the pc back to the breakpoint's address.
 static int signal_at_leave(Thread& thread)
 {
     if (thread.event() != 0)
@@ -265,9 +266,9 @@ void Agent::handle_event(Thread& thread, int event, int signal)
     }
 }
 
-// Handles a new task whose parent was killed before it announced the task. The task is
-// assumed to be a copy of the process that exited last. Restores the text and the
-// semaphores in the task, and detaches from it.
+// Handles a new task whose parent was killed before a stop of the parent reported the
+// task. The task is assumed to be a copy of the process that exited last. Restores the
+// text and the semaphores in the task, and detaches from it.
 void Agent::handle_unannounced(pid_t tid)
 {
     std::string status = read_proc_file(tid, "status");
@@ -301,7 +302,8 @@ void Agent::handle_exec(Thread& thread)
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
         tracees_.drop_thread(thread, {});
     };
-    // A vfork child that is not followed shared its parent's memory until this exec.
+    // If the process is not a target, it is a vfork child that is not followed. It
+    // shared its parent's memory only until this exec.
     if (!process.is_target)
         return detach();
     bool stays_target = process.follow_exec != FollowExec::none;

@@ -213,8 +213,8 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
     return walked;
 }
 
-// Adds rules to the runtime for the frames before the first signal frame. Leaves out a
-// rule if its caller differs from the caller that the walk found.
+// Adds rules to the runtime for the frames before the first signal frame. Does not add
+// a rule if the rule leads to a different caller than the walk.
 static void add_rules(UnwindState& state, AddressSpace& space, const Walked& walked)
 {
     if (state.rules == nullptr)

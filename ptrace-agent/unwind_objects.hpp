@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Finds the call frame information of each object (program or library) that a process
-// has mapped. The object's program headers lead to .eh_frame_hdr, and its sorted table
-// leads to each function (Linux Standard Base, "Exception Frames").
+// has mapped. The object's program headers lead to .eh_frame_hdr. The sorted table in
+// .eh_frame_hdr leads to the information of each function (Linux Standard Base,
+// "Exception Frames").
 //
 // Everything is read from the target's memory, and all numbers are checked. Files are
 // not read, because the target chooses their names and contents.

@@ -11,8 +11,8 @@
 // A signal frame has no rule. A frame also has no rule if its CFA depends on another
 // register.
 //
-// Mappings and files are read only once. When mappings change, the owner must create a
-// new UnwindRules.
+// The list of mappings and each file are read once, and then cached. When mappings
+// change, the owner must create a new UnwindRules.
 #pragma once
 
 #include "base/target_addr.hpp"

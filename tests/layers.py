@@ -34,7 +34,7 @@ ALLOWED = {
     "libdtrace/api": BELOW_SESSION + ["libdtrace/session"],
     "cmd": [],
 }
-# Headers that programs outside the tree may include as well.
+# Published headers, which programs outside the tree can include. Every file in the tree may include them.
 PUBLISHED = {"dif/actions.h", "dif/faults.h", "dif/types.h", "libdtrace/api/include/dtrace.h"}
 # For each subdirectory of tests/unit, the directory with the tested code.
 TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "libdtrace/compile",
@@ -43,7 +43,7 @@ TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "li
           "ptrace-agent": "ptrace-agent", "usdt": "usdt"}
 # The tests of these directories may also include headers from the directories on the right.
 FOR_TESTS = {"ptrace-agent/runtime": ("libdtrace/compile", "ptrace-agent/native")}
-# Directories whose own files may include from all of their subdirectories.
+# Directories in which a file may include headers from all subdirectories.
 WHOLE = {"libdtrace/compile"}
 
 def room_of(path):

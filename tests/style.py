@@ -35,8 +35,8 @@ DECLARED = re.compile(
     r"[A-Za-z_][\w:<>,&* ]*?[\s&*](?P<name>\w+)\s*(?P<then>[(={\[;])")
 
 def merged_folders():
-    """Yields each C++ file and the directory whose CMakeLists.txt compiles it, because a complete build may compile a
-    directory's files together. Omits directories in which each file is a program."""
+    """Yields each C++ file and the directory whose CMakeLists.txt compiles it. With CMAKE_UNITY_BUILD, the files of
+    such a directory are compiled together. Omits directories in which each file is a program."""
     for name in sources(r"\.cpp$"):
         folder = pathlib.PurePosixPath(name).parent
         while not (TREE / folder / "CMakeLists.txt").exists():
@@ -121,8 +121,8 @@ def methods_in(text):
             head += token
 
 def class_sizes():
-    """Returns two dictionaries with keys (part of the tree, class): the number of methods, and the .cpp files that
-    implement the class."""
+    """Returns two dictionaries whose keys are pairs (part of the tree, class). The first contains the number of
+    methods, and the second the .cpp files that implement the class."""
     n_methods, files = collections.Counter(), collections.defaultdict(set)
     for name in sources(r"\.(?:cpp|hpp)$"):
         parts = pathlib.PurePosixPath(name).parts

@@ -40,7 +40,7 @@ class Findings:
     """The part of the call graph that one compilation contributes."""
 
     def __init__(self):
-        # USR to (place, name). A static function in a header has different USRs in C and C++.
+        # Maps a USR to (place, name). A static function in a header has different USRs in C and C++.
         self.declared = {}
         self.defined = set()
         # Maps the USR of a caller to the USRs of the called functions. The USR is "" for calls outside functions.
@@ -95,12 +95,12 @@ def parse(command):
     findings = Findings()
     for top in unit.cursor.get_children():
         if path_in_product(top):
-            # visit() looks only at the children of its cursor.
+            # visit() looks only at the children of its cursor, so declare the top-level function here.
             inside = findings.declare(top) if top.kind in FUNCTIONS else ""
             findings.visit(top, inside)
     for found in unit.diagnostics:
-        # clang 14 rejects some of libstdc++'s views and omits their statements. So every name in such a file counts as
-        # used.
+        # clang 14 rejects some uses of libstdc++'s views and omits the statements that contain them. So every name in a
+        # file with such an error counts as used.
         if found.severity == cindex.Diagnostic.Error and path_in_product(found):
             findings.unresolved |= set(re.findall(r"\w+", pathlib.Path(found.location.file.name).read_text()))
     return findings

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The notes in which a program carries the definitions of its providers:
+// The notes in a program's file that contain the definitions of its providers:
 //
 //   section .note.dtrace, one note per definition; owner "dtrace", type 0x44540001
 //     provider NUL  D text NUL

@@ -61,7 +61,8 @@ std::string anchor(const std::string& group)
 }
 
 // Returns the directives for the semaphores. With -flto, one assembler file may contain
-// several versions of the provider, which share semaphores.
+// several different definitions of the provider. A semaphore with the same name is then
+// defined only once (.ifndef).
 std::string semaphores(const ProviderSource& provider, const std::string& group)
 {
     std::string out = section(".probes", "awG", "progbits", group);
@@ -95,8 +96,8 @@ std::string definition(const ProviderSource& provider, const std::string& group)
     return out + assembly(".popsection");
 }
 
-// Returns the group's directives. With -flto, several C files may become one assembler
-// file. So .ifndef is needed.
+// Returns the directives of the provider's section group. With -flto, several C files
+// may become one assembler file, so .ifndef prevents a second copy of the group.
 std::string group_text(const ProviderSource& provider)
 {
     const std::string group = group_name(provider), seen = ".Lseen" + group;
@@ -119,9 +120,9 @@ std::string list(std::size_t n, std::string_view between, auto text)
     return out;
 }
 
-// Returns the constraint for an argument of the asm statement: constant, memory or
-// register for an integer, SSE register for a floating-point argument. A note must not
-// need symbols.
+// Returns the constraint for an argument of the asm statement. A floating-point
+// argument is in an SSE register. An integer is a constant, in memory or in a register.
+// The constraint "n" permits only numbers, because a note must not depend on symbols.
 std::string place_of(const SourceArgument& argument)
 {
     return argument.form.ends_with('f') ? "x" : "nor";
@@ -136,7 +137,8 @@ std::string declarations_of(const SourceProbe& probe)
                  });
 }
 
-// Returns the operands for the note. With -masm=intel, a $ follows the @.
+// Returns the operands for the note. With -masm=intel, \044 writes a $ after the @, so
+// that a constant ($7) looks the same in both syntaxes.
 std::string operands_of(const SourceProbe& probe)
 {
     if (probe.arguments.empty())
@@ -169,7 +171,8 @@ std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
         "extern volatile unsigned short " + semaphore + " DTRACE_USDT_HIDDEN_;\n";
     out += "DTRACE_USDT_INLINE_ void " + function + "(" + declarations_of(probe) +
            ")\n{\n";
-    // Floating-point arguments are always in registers.
+    // Floating-point arguments are always in registers, so DTRACE_SDT_FIX_ is needed
+    // only for the other arguments.
     for (std::size_t i = 1; i <= probe.arguments.size(); i++)
         if (place_of(probe.arguments[i - 1]) != "x")
             out += "\tDTRACE_SDT_FIX_(" + parameter(i) + ");\n";

@@ -193,9 +193,9 @@ std::string_view operand_of(std::string_view word)
     return operand.substr(operand.starts_with('$') ? 1 : 0);
 }
 
-// Returns whether the operand, without a $, is certainly a constant. In AT&T syntax, a
-// positive number with five digits or more may be an address, unless the argument is
-// floating-point.
+// Returns whether an operand that has no $ is certainly a constant. In AT&T syntax, a
+// positive number with five or more digits may be an address. A floating-point argument
+// is never such an address.
 bool is_bare_constant(std::string_view operand, bool is_intel, bool is_float)
 {
     bool minus = operand.starts_with('-');

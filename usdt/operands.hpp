@@ -11,8 +11,9 @@
 // Programs that were built with -masm=intel have Intel syntax: "4@DWORD PTR -20[rbp]
 // 8@rax -4@7", and with clang "8@[rsp - 16]". Our headers add a $: "8@$rax -4@$7".
 //
-// A probe has Intel syntax if one of its operands can only be Intel syntax, or if the
-// file has such an operand and the probe's operands have no %.
+// A probe has Intel syntax if one of its operands can only be Intel syntax. If another
+// probe of the file has such an operand, all probes without a % in their operands also
+// have Intel syntax.
 //
 // If an operand has an unknown form, its Operand contains its text and the reason.
 #pragma once

@@ -7,8 +7,8 @@
 //     provider NUL  name NUL  arguments NUL
 //
 // Addresses are link-time addresses. prelink may later move the text together with
-// .stapsdt.base. So this section's distance from its address in the note must be added
-// to each address.
+// .stapsdt.base. To correct an address, add the actual address of .stapsdt.base and
+// subtract the address of .stapsdt.base in the note.
 //
 // In a linked file, a note with address 0 belongs to code that the linker removed. In
 // an object file, all addresses are 0.

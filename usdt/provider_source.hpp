@@ -27,8 +27,8 @@ struct ProviderSource {
     std::vector<SourceProbe> probes;
     // The tags that the declarations use, for example "struct connection".
     std::vector<std::string> tags;
-    // The provider's definition as D text. If it is empty, the generated files have
-    // none.
+    // The provider's definition as D text. If it is empty, the generated files contain
+    // no definition.
     std::string definition;
 };
 
@@ -40,8 +40,8 @@ std::string macro_name(std::string_view provider, std::string_view probe);
 // Returns the name of the semaphore: postgresql_query__start_semaphore for postgresql,
 // query__start.
 std::string semaphore_name(std::string_view provider, std::string_view probe);
-// Returns the function that the macro calls: __dtrace_app___query__start for app,
-// query__start.
+// Returns the name of the function that the macro calls: __dtrace_app___query__start
+// for app, query__start.
 std::string function_name(std::string_view provider, std::string_view probe);
 // Returns the name in notes and in C: query__start for query-start.
 std::string note_name(std::string_view probe);

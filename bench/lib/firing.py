@@ -44,8 +44,8 @@ CASES = [
 ]
 
 def one_run(args, case, row):
-    """Returns the time of a traced call minus that of an untraced call, in ns. Adds dtrace's first message, and whether
-    the printed counts are correct, to the row's notes."""
+    """Returns the time of a traced call minus that of an untraced call, in ns. Adds two notes to the row: the first
+    message of dtrace, and whether the printed counts are correct."""
     with Timed(args) as victim:
         def run():
             return victim.run(case.mode, case.rounds, case.calls, case.threads)
@@ -86,7 +86,8 @@ def recorded(args, row):
         return traced - bare
 
 def inert(args, row):
-    """Kills dtrace and the agent. Returns how many ns the jump left in the text adds to each call."""
+    """Kills dtrace and the agent, so that the jump stays in the text but is inert. Returns the ns that this jump adds
+    to each call."""
     with Timed(args) as victim:
         bare = victim.run()
         at = victim.address("work")

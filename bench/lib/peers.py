@@ -184,8 +184,8 @@ def strace():
 
 @contextlib.contextmanager
 def lttng_session(event):
-    """Starts an LTTng session whose ring buffers are overwritten and never read. Yields the environment for programs
-    that the session traces."""
+    """Starts an LTTng session. Its ring buffers are never read, and old records are overwritten. Yields the environment
+    for programs that the session traces."""
     need("lttng", "lttng-sessiond", root=False)
     with tempfile.TemporaryDirectory(prefix="bench-lttng") as home:
         env = {**os.environ, "LTTNG_HOME": home}

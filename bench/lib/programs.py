@@ -105,8 +105,8 @@ def server():
 PALLOC = "palloc, pfree counted, pgbench -S -c 2"
 
 def less(row, start_tools, seconds):
-    """Returns the percentage by which tracing the backends reduces the transactions per second. start_tools() runs
-    after 3.5 s of one pgbench, and returns a function that ends the tools."""
+    """Returns the percentage by which tracing the backends reduces the transactions per second. start_tools() is called
+    3.5 s after the start of pgbench, and returns a function that ends the tools."""
     database = server()
     running, before = database.bench(seconds)
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Measures the share of functions in real programs whose probes can use jumps. dtrace -lv lists the probes of a process
-that has mapped the file. It plans the probes but plants none."""
+"""For real programs and libraries, measures the share of functions whose probes can use jumps. dtrace -lv lists the
+probes of a process that has mapped the file. It plans the probes but plants none."""
 import collections, glob, os, re, subprocess, sys
 from table import Row, Skip, Task
 
@@ -48,7 +48,7 @@ def percent(part, whole):
 
 def judge(args, table, path, library):
     """Returns the percentage of a file's entry probes that use a jump, and the percentage of its return probes that use
-    jumps at all their sites. Adds the reasons for all other sites below the table."""
+    jumps at all their sites. For the sites without a jump, adds lines with the reasons below the table."""
     reasons = collections.Counter()
     n = collections.Counter()
     for function, kind, places in listed(args, path, library):

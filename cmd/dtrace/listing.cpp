@@ -66,8 +66,8 @@ static void print_mechanism(dtrace_hdl_t* session, const dtrace_probedesc_t* pro
         auto* lines = static_cast<Lines*>(arg);
         if (!std::exchange(lines->any, true))
             std::fputs("\n\tMechanism\n", lines->out);
-        // The offset is negative if the compiler split the site's part off from the
-        // function and put it before the function.
+        // The offset is negative if the site is in a split-off part of the function,
+        // which the compiler put before the function.
         bool before = site->dtsi_offset < 0;
         std::fprintf(
             lines->out, "\t\t%c0x%" PRIx64 ": %s\n", before ? '-' : '+',

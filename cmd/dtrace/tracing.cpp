@@ -25,9 +25,9 @@ volatile int output_fd = -1, nowhere_fd = -1;
 // signal to its child and to the child's process group, so dtrace receives two.
 constexpr long one_interrupt_ms = 50;
 
-// Handles an interrupt. After the first one, run() stops tracing and prints all
-// remaining records. After the second one, output is discarded. If the targets are
-// already being released, the second one exits immediately.
+// Handles an interrupt. After the first interrupt, run() stops tracing and prints all
+// remaining records. After the second interrupt, output is discarded. If dtrace is
+// already releasing its targets then, the second interrupt also ends dtrace.
 void on_signal(int)
 {
     static volatile long first_ms = 0;
@@ -404,8 +404,8 @@ int Tracing::run()
         dtrace_getopt(session_, size.option, &size.asked);
     if (dtrace_go(session_) != 0)
         die(session_, "could not enable tracing");
-    // With -a, the claimed program of anonymous tracing has its own values of the
-    // options.
+    // With -a, dtrace_go() claims the program of anonymous tracing, which has its own
+    // options. So read the format again.
     read_format();
     for (const Size& size : sizes) {
         dtrace_optval_t got = 0;

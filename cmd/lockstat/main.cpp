@@ -96,8 +96,8 @@ struct Command {
     int go = -1; // pipe; the process executes the command when it reads a byte
 };
 
-// Forks the process that will execute the command. It first waits for a byte from the
-// pipe. The fork is not measured, because probes fire only after dtrace_go().
+// Forks the process that will execute the command. The process first waits for a byte
+// from the pipe. The fork is not measured, because probes fire only after dtrace_go().
 Command prepare(const Arguments& args)
 {
     int ends[2];
@@ -201,7 +201,7 @@ int main(int argc, char* argv[])
     for (const Event& event : all_events())
         if (args.events.test(static_cast<std::size_t>(event.id)))
             print_rows(out, args, event, records.rows(event), seconds);
-    // An earlier write that failed has discarded its part of the output.
+    // ferror() reports whether an earlier write failed. Its part of the output is lost.
     if (std::fflush(out) != 0 || std::ferror(out) != 0)
         die(nullptr, "failed to write output: %s", std::strerror(errno));
     dtrace_close(session);

@@ -29,8 +29,8 @@ Range resolve(dtrace_hdl_t* session, const Place& place)
 
 namespace {
 
-// Returns a D condition that is true if arg0 is in one of the ranges. Returns ""
-// without ranges.
+// Returns a D condition that is true if arg0 is in one of the ranges. Returns "" if
+// there are no ranges.
 std::string is_in(const std::vector<Range>& ranges)
 {
     std::string text;

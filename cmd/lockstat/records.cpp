@@ -21,7 +21,7 @@ std::string function_of(const std::string& text)
 }
 
 // Returns whether the function is part of the kernel's code that acquires locks or
-// waits for them. The first other function in a stack caused the event.
+// waits for them. The first function in a stack that is not lock code caused the event.
 bool is_lock_code(const std::string& function)
 {
     static constexpr const char* beginnings[] = {"mutex_",

@@ -26,8 +26,8 @@ struct Record {
 };
 
 struct Rows {
-    // The totals of all events. With -g they are less than the sums of the records,
-    // because an event then counts for each function in its stack.
+    // The totals of all events. With -g, each event counts in the record of every
+    // function in its stack. So the totals are less than the sums of the records.
     std::uint64_t count = 0, ns = 0;
     std::vector<Record> records; // in the order of printing
 };

@@ -68,8 +68,7 @@ struct Moving {
     std::uint8_t max_bytes = 0; // upper bound of the size of the relocated code
 };
 
-// Says how to move a thread out of relocated code, out of a head, or out of a tail (see
-// PatchPlace).
+// Says how to move a thread out of relocated code, a head or a tail (see PatchPlace).
 struct Leaving {
     TargetAddr on;
     std::uint8_t rsp_add = 0;
@@ -107,9 +106,10 @@ struct Arch {
     // start.
     IndirectJump (*classify_jump)(std::span<const Instruction> code);
 
-    // Returns the length of a Go function's code up to the end of its stack check, or 0
-    // without a check (NOSPLIT). A function without a check may have no free byte below
-    // the stack pointer. text is the function, or its beginning.
+    // Returns the length of a Go function's code up to the end of its stack check.
+    // Returns 0 if the function has no check (NOSPLIT). A function without a check may
+    // have no free byte below the stack pointer. text is the function, or its
+    // beginning.
     std::size_t (*stack_check_bytes)(std::span<const std::byte> text, TargetAddr at);
 
     // The remaining members are for patches (patch.hpp). The functions among them are

@@ -9,8 +9,8 @@
 
 namespace {
 
-// Converts the result of a walk's callback, or returns Error if the result is invalid.
-// For Normalize, stores the callback's divisor (dtada_normal) in the entry.
+// Converts the result of a walk's callback to a verdict, which is Error if the result
+// is invalid. For Normalize, stores the callback's divisor (dtada_normal) in the entry.
 dt::AggVerdict verdict_of(dtrace_hdl& session, int said, const dtrace_aggdata_t& data,
                           dt::AggEntry& entry)
 {

@@ -23,10 +23,10 @@ struct Printing {
     dtrace_hdl& session;
     std::span<const dtrace_recdesc_t> recs;
     std::span<const std::byte> bytes;
-    // null if there is no format; printa() then uses the default form
+    // null if there is no format; in that case, printa() uses the default form
     const dt::Format* format = nullptr;
     dt::ProbeData probe;               // its ecb is null if the probe is not known
-    std::vector<dt::RecordDesc> descs; // as many as recs
+    std::vector<dt::RecordDesc> descs; // one for each element of recs
 
     dt::Piece piece() const
     {

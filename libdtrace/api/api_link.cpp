@@ -37,7 +37,9 @@ sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definit
         for (const dt::ProviderBlock& block : prog->program->providers) {
             auto same = [&](const auto& source) { return source.name == block.name; };
             if (std::any_of(sources.begin(), sources.end(), same))
-                continue; // an equal block came first (see check_provider.cpp)
+                // the provider is already in the list; check_provider.cpp made sure
+                // that its blocks are equal
+                continue;
             if (auto wrong = dt::wrong_name(block))
                 return as_error(*wrong, session.state().options.flags.errtags);
             auto source =
@@ -56,8 +58,8 @@ static dt::Definitions definitions_of(const dtrace_hdl& session, bool strip)
                                                         : dt::Definitions::Carried;
 }
 
-// Refuses an object with a probe that its provider does not define. Probes of other
-// providers are not checked.
+// Refuses an object that contains a probe of one of these providers, if the provider
+// does not define the probe. Probes of other providers are not checked.
 static dt::Result<dt::Ok> check_object(const std::string& path,
                                        const std::vector<ProviderSource>& sources)
 {

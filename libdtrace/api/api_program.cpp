@@ -24,8 +24,9 @@ static void disassemble_to(FILE* to, const std::shared_ptr<dt::Difo>& difo)
     std::fwrite(text.data(), 1, text.size(), to);
 }
 
-// Returns whether this is the first action of a D statement that records data. A
-// statement can be compiled to several actions.
+// An action that records data can have several entries, for example one for each value
+// of a printf(). Only its first entry has an ntuple other than 0. Returns whether the
+// entry is such a first entry. Must not be called for aggregating actions.
 static bool begins_record(const dt::Action& action)
 {
     bool nothing = action.kind == DTRACEACT_DIFEXPR && action.difo->rtype.size == 0;

@@ -58,7 +58,8 @@ int dtrace_update(dtrace_hdl_t* dtp)
 {
     for (const auto& process : dtp->state().processes.all())
         if (process->is_held() && process->symbols)
-            // refresh() fails if the process has exited. An event reports the exit.
+            // refresh() fails if the process has exited. That error is ignored, because
+            // an event reports the exit.
             (void)process->symbols->refresh();
     dtp->state().processes.kernel().refresh();
     return 0;

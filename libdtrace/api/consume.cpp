@@ -2,8 +2,8 @@
 // Implements the consumer's loop: dtrace_sleep(), dtrace_work() and the handlers.
 //
 // dtrace_sleep() polls the fill levels of buffers every 5 ms, because a wake-up by the
-// target would cost the target far more. It also reads aggregation buffers that fill
-// up. It returns early
+// target would cost the target far more. It also reads aggregation buffers before they
+// are full. It returns early
 //
 //   - if a principal buffer is a quarter full (only with bufpolicy=switch),
 //   - if the last round of dtrace_work() ran out of time,
@@ -148,8 +148,8 @@ extern "C" {
 void dtrace_wakeup(dtrace_hdl_t* dtp)
 {
     std::uint64_t one = 1;
-    // If the write fails because the eventfd's counter is full, dtrace_sleep() wakes up
-    // because of the earlier writes.
+    // The write fails if the eventfd's counter is full. In that case, earlier writes
+    // already wake dtrace_sleep().
     if (::write(dtp->wake.get(), &one, sizeof one) < 0)
         return;
 }
@@ -188,7 +188,8 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         dtp->session.tend(now);
         dtp->session.targets().check_new_processes(now);
         dtp->session.targets().search_libraries(now);
-        // The next dtrace_work() fails in the same way and reports the error.
+        // If snapshot() fails, the next dtrace_work() fails in the same way and reports
+        // the error.
         if (dtp->state().consumer->wants_snapshot())
             (void)!dtp->state().consumer->snapshot();
         int status = dtp->session.status();

@@ -259,8 +259,8 @@ struct PragmaOption {
 // name is "translator", the pragma applies to the translators that follow.
 struct PragmaAttributes {
     Attributes attributes;
-    // "provider", "module", "function", "name" or "args". Empty: the pragma sets the
-    // attributes of an identifier.
+    // "provider", "module", "function", "name" or "args". If it is empty, the pragma
+    // sets the attributes of an identifier.
     std::string part;
     std::string name;
     Place at;

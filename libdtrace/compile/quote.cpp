@@ -2,8 +2,8 @@
 // Writes the source line of a diagnostic with a caret below it, for terminals.
 //
 // A tab before the caret is repeated in the caret's line, so that the terminal's tab
-// stops do not matter. Bytes that a terminal might interpret are shown as '?'. A line
-// longer than max_columns is cut around the caret.
+// stops do not matter. Bytes that a terminal might interpret are shown as '?'. If a
+// line is longer than max_columns, only the part around the caret is shown.
 #include "libdtrace/compile/compiler.hpp"
 
 #include <algorithm>

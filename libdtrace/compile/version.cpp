@@ -16,7 +16,7 @@ constexpr Version versions[] = {
     {1, 9, 1},     {1, 10, 0}, {1, 11, 0}, {1, 12, 0}, {1, 12, 1}, latest_version,
 };
 
-// The limits with which a version fits into 32 bits.
+// The largest values of the parts of a version, which is encoded in 32 bits.
 constexpr std::uint16_t most_major = 0xff, most_part = 0xfff;
 
 } // namespace

@@ -14,9 +14,9 @@ namespace dt {
 // Prints a column's value with a conversion such as %@d.
 void put_agg_conversion(FormatItem& item, const AggColumn& column);
 
-// Prints keys, values and a newline, and commits them. If the output requires that
-// (output.hpp), each key and value is a piece of its own. `tables` describes all rows
-// that are printed.
+// Prints keys, values and a newline, and commits them. If out.wants_pieces() returns
+// true, commits each key and each value separately. `tables` describes all rows that
+// are printed.
 Result<Ok> print_agg_row(Output& out, const PrintContext& context,
                          std::span<const AggColumn> columns, Piece piece,
                          PackedTables* tables = nullptr);

@@ -14,7 +14,8 @@ bool is_distribution(std::uint32_t function);
 // Returns whether the values are doubles.
 bool holds_doubles(std::uint32_t function, std::uint64_t arg);
 
-// Returns whether `arg` is valid for the function and makes values of this size.
+// Returns true if `arg` is valid for the function, and values with this `arg` have
+// value_bytes bytes.
 bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes);
 
 // Merges `from` into `into`. Both values belong to the same aggregation.

@@ -192,7 +192,8 @@ Merged Aggregates::merge(std::span<const AggUpdate> updates, std::size_t place)
         if (update.key.size() != agg.key_bytes || !fits(agg, update.value))
             return merged;
         if (AggEntry* entry = find(update, slots.at(merged.n))) {
-            // Clauses may describe the parts of the key differently.
+            // The descriptions may differ in the parts of the key, but not in the
+            // function and its parameters.
             if (entry->agg->function != agg.function || entry->agg->arg != agg.arg)
                 return merged;
             add_value(agg, entry->bytes.data() + agg.key_bytes, update.value);
@@ -217,8 +218,8 @@ bool Aggregates::add(const AggUpdate& update, std::size_t place)
     entry->bytes.reserve(update.key.size() + agg.value_bytes);
     entry->bytes.assign(update.key.begin(), update.key.end());
     if (is_distribution(agg.function)) {
-        // The parameters are taken from the program. A target can forge those in the
-        // buffer.
+        // The parameters are taken from the program, because a target can forge the
+        // parameters in the buffer.
         const auto zero = zero_value(agg.function, agg.arg, agg.value_bytes);
         entry->bytes.insert(entry->bytes.end(), zero.begin(), zero.end());
         add_value(agg, entry->bytes.data() + agg.key_bytes, update.value);

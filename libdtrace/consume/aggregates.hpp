@@ -116,8 +116,8 @@ public:
     // Returns n_places zero values of the aggregating function.
     std::vector<std::byte> zero_places(const AggDesc& agg) const;
 
-    // Limits the approximate memory of all entries, because a target can create keys
-    // without end. Values for known keys are always added.
+    // Limits the approximate memory of all entries, because a target can create an
+    // unlimited number of keys. Values for known keys are always added.
     void limit_memory(std::uint64_t bytes) { max_bytes_ = bytes; }
 
     static constexpr std::size_t most_updates = 32;

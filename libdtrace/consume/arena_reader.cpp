@@ -12,7 +12,7 @@
 
 namespace dt {
 
-// An aggregation buffer with this many bytes is read before the next round.
+// An aggregation buffer with at least this many bytes is read before the next round.
 constexpr std::uint64_t early_bytes = 1 << 20;
 
 ArenaReader::ArenaReader(const Consumer::Config& config, void* arena,
@@ -180,8 +180,8 @@ Result<Ok> ArenaReader::snapshot_counters()
 }
 
 // Returns the memory of a shard's inactive aggregation buffer to the system. The buffer
-// has just been read. Called only for shards that belong to no CPU, which are rarely
-// used.
+// has just been read. Called only for shards that belong to no CPU, because such shards
+// are rarely used.
 void ArenaReader::return_memory(std::uint32_t shard)
 {
     auto* header = static_cast<dt_shard*>(

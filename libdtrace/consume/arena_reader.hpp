@@ -7,8 +7,9 @@
 //
 // Each drain or snapshot reads a limited number of buffers, because a hostile target
 // can fill buffers faster than the consumer reads them. The next drain continues with
-// the first unread shard. Data are checked against their clause. A shard with invalid
-// data is reported once, and the rest of the copied data is discarded.
+// the first unread shard. All data are checked against the clause to which they belong.
+// A shard with invalid data is reported once, and the rest of the copied data is
+// discarded.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -44,7 +45,8 @@ public:
 
     // Must be called before snapshot().
     void begin_snapshot() { reader_.begin_snapshot(); }
-    // Must be called before the first collect() of a drain, and before its snapshots.
+    // Must be called at the beginning of a drain, before the first collect() and
+    // snapshot().
     void begin_drain();
 
     // Copies records of shards to `round`, until all shards have been read or the round
@@ -57,8 +59,8 @@ public:
     // Returns the maximum size of the records that one round copies from this arena.
     std::uint64_t round_bytes() const;
 
-    // Reads the aggregations of all shards once. Except in the last drain, stops when
-    // enough has been read.
+    // Reads the aggregations of all shards once. Unless `kind` is Final, stops when it
+    // has copied the maximum number of bytes for one round.
     Result<Ok> snapshot(DrainKind kind);
 
     // Implement Consumer::fullest() and Consumer::wants_snapshot() for this arena.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checks constants in records, such as the aggregation in trunc(@a) or the option in
-// setopt(). A target can forge the records of a clause that fires in it. If a constant
-// has another value in a record, the record is forged.
+// setopt(). A target can forge the records of a clause that fires in it. If a record
+// contains a different value instead of a constant, the record is forged.
 #pragma once
 
 #include "libdtrace/compile/program.hpp"
@@ -18,7 +18,8 @@ namespace dt {
 
 using ConstantValue = std::variant<std::uint64_t, std::string>;
 
-// Returns nullopt if the object computes its value.
+// Returns the constant that the object returns. Returns nullopt if the object computes
+// its value.
 std::optional<ConstantValue> constant_of(const Difo& difo);
 
 // A constant and its position in a record. A string is compared only up to the first

@@ -149,8 +149,8 @@ void Consumer::bind_probe(std::uint32_t id, std::optional<std::uint32_t> arena)
 // Removes the retired arenas that have been read completely.
 Result<Ok> Consumer::Impl::remove_finished()
 {
-    // With these buffer policies, records are processed only at the end of tracing. The
-    // records of a retired arena are kept until then.
+    // With the buffer policies ring and fill, records are processed only at the end of
+    // tracing. The records of a retired arena are kept until then.
     const bool keeps_records =
         arena->options[DTRACEOPT_bufpolicy] != DT_BUFPOLICY_SWITCH;
     for (auto at = readers.begin(); at != readers.end();) {
@@ -234,7 +234,7 @@ Result<Ok> Consumer::Impl::run(std::size_t index, Output& out, RecordSink& sink)
     return runner.run(ecb, data, out, sink);
 }
 
-// The maximum number of waits, of 1 ms each, for threads that are in a probe.
+// The maximum number of times that the final drain waits 1 ms for threads in a probe.
 constexpr int most_waits = 1000;
 
 Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)

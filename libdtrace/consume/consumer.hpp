@@ -73,10 +73,10 @@ public:
     // Adds an arena with the same program part as the first one. `number` must be
     // unique. The first arena has the number 0.
     void add_arena(void* arena, std::uint32_t number);
-    // Removes an arena after the next drains have read the rest of it. No probe may
+    // Removes an arena after the next drains have read its remaining data. No probe may
     // fire in the arena any more. Must not be called for the first arena.
     void retire_arena(const void* arena);
-    // Returns, and forgets, the arenas that were removed.
+    // Returns the arenas that were removed since the last call.
     std::vector<const void*> take_removed();
     // See EcbTable::bind().
     void bind_probe(std::uint32_t id, std::optional<std::uint32_t> arena);

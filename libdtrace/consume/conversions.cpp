@@ -285,7 +285,8 @@ static void print_user_address(FormatItem& item)
     put_padded(item, text);
 }
 
-// Prints a stack. With the flag "-", as in %-10k, the width is the indentation.
+// Prints a stack. The option stackindent sets the indentation. With the flag "-", as in
+// %-10k, the width is the indentation instead.
 static void print_stack(FormatItem& item)
 {
     std::uint64_t indent = item.left && item.width > 0

@@ -30,8 +30,8 @@ void CpuFlows::set(std::span<const RoundRecord> records, std::size_t index,
     flow.last_probe = data.probe->id;
 }
 
-// Computes next_on_cpu_ in one pass. If a target forged the CPU numbers, a search for
-// each record would take quadratic time.
+// Computes next_on_cpu_ in one pass. A separate search for each record would take
+// quadratic time if a target forged the CPU numbers.
 void CpuFlows::link(std::span<const RoundRecord> records)
 {
     const auto none = static_cast<std::uint32_t>(records.size());

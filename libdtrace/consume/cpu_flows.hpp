@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Indents each row by the calls and returns on its CPU (option flowindent).
+// Indents each row according to the calls and returns on its CPU (option flowindent).
 #pragma once
 
 #include "libdtrace/consume/record.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Draws distributions with one bar for each bucket. A full bar has 40 columns and
-// represents the sum of all counts. With aggzoom, it represents slightly more than the
-// largest count.
+// represents the sum of all counts. With aggzoom, a full bar represents slightly more
+// than the largest count.
 #include "libdtrace/consume/distribution.hpp"
 
 #include "libdtrace/consume/numbers.hpp"

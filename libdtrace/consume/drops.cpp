@@ -9,8 +9,8 @@ namespace dt {
 
 namespace {
 
-// If the count is not 1, an "s" is added after the third column and replaces "*" in the
-// fourth.
+// If the count is not 1, an "s" is appended to the text of the third column, and "s"
+// replaces each "*" in the fourth column. If the count is 1, each "*" is removed.
 // clang-format off
 #define DT_DROP_TEXTS(X) /* X(kind, per CPU?, text before the plural s, after it) */ \
     X(PRINCIPAL,      true,  "drop", "")                                          \
@@ -58,7 +58,7 @@ std::uint64_t read_count(const dt_u64& count)
     return __atomic_load_n(&count, __ATOMIC_RELAXED);
 }
 
-// Saturates, because sums of forged counts can exceed 64 bits.
+// Adds `more` to `to`. Saturates, because sums of forged counts can exceed 64 bits.
 void add(std::uint64_t& to, std::uint64_t more)
 {
     if (__builtin_add_overflow(to, more, &to))

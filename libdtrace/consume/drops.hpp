@@ -2,9 +2,9 @@
 // Reports drops, which are the differences between two readings of the counters in all
 // arenas.
 //
-// Targets can write to the counters. If a counter has decreased, nothing is reported.
-// Drops are reported at most once a second. All CPUs after the first 16 with drops
-// share a line.
+// Targets can write to the counters. If a counter has decreased, its change is not
+// reported. Drops are reported at most once a second. For each kind of drop, the first
+// 16 CPUs get a line each, and all other CPUs share a line.
 #pragma once
 
 #include "libdtrace/consume/record.hpp"

@@ -147,7 +147,8 @@ static bool is_consumed(const dt_action& action)
     }
 }
 
-// Returns whether the consumer does more than print the recorded value.
+// Returns whether the consumer does more for such an action than print the recorded
+// value.
 static bool acts_on_consumer(std::uint32_t kind)
 {
     return kind == DTRACEACT_LIBACT || kind == DTRACEACT_PRINTA ||
@@ -181,8 +182,8 @@ AggDesc EcbTable::describe_aggregation(const Known& known, const dt_action* acti
     for (const AggregationInfo& info : known.program->aggregations)
         if (info.id == agg.id)
             agg.name = info.name;
-    // The parts of the key precede the aggregating action. The action for an increment
-    // may be between them.
+    // The actions for the parts of the key precede the aggregating action. If the
+    // aggregation has an increment, the action for the increment is between them.
     std::uint32_t first = index;
     while (first > 0 && actions[first - 1].kind == action.kind &&
            !actions[first - 1].in_key)

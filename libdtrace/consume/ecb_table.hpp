@@ -5,8 +5,8 @@
 //        └─────────────> probe names
 //
 // The arena's clause gives the offsets of the data in a record, and the program's
-// clause gives their meaning. An entry is created when its EPID first occurs. This code
-// reads only the program part of the arena, which targets cannot write.
+// clause gives their meaning. An EcbState is created when its EPID first occurs. This
+// code reads only the program part of the arena, which targets cannot write.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -63,9 +63,10 @@ public:
     }
     // Records that a probe may fire in an arena. Called after clauses have been enabled
     // at the probe. A probe for which bind() was never called may fire in every arena.
-    // If `arena` is nullopt, no arena is added.
+    // If `arena` is nullopt, the probe may fire only in the arenas of earlier calls.
     void bind(std::uint32_t probe, std::optional<std::uint32_t> arena);
-    // Also returns null if the EPID's probe cannot fire in this arena and shard.
+    // Like find(), but also returns null if the EPID's probe cannot fire in this arena
+    // and shard.
     EcbState* find_in(std::uint32_t arena, std::uint32_t shard, std::uint32_t epid);
     // Like find_in(), but for counters, which all ECBs of a clause share. It is
     // sufficient that the probe of one of these ECBs may fire in the arena.

@@ -28,8 +28,9 @@ const FaultRow& row_of(std::uint32_t fault)
     return rows[0]; // the row for unknown faults
 }
 
-// Returns the source of an action, counted from 1, or of the predicate for 0. The
-// default is the source of the clause.
+// Returns the source of the action with this number, which is counted from 1. The
+// number 0 means the predicate. If that source is unknown, returns the source of the
+// clause.
 const Source& source_of(const CompiledClause& clause, std::uint32_t action)
 {
     if (action == 0 && clause.predicate_source.at.line > 0)

@@ -107,7 +107,8 @@ static std::span<const std::byte> slice(std::span<const std::byte> base,
     return base.subspan(offset, size);
 }
 
-// Limits a width or precision from the record.
+// Prepares a conversion of the data at `base`. Limits the width and the precision to
+// max_width.
 static FormatItem item_of(std::string& out, const PrintContext& context,
                           const FormatStep& step, std::span<const std::byte> base)
 {

@@ -47,7 +47,8 @@ public:
     virtual Result<Ok> truncate() { return Ok{}; }
     // Returns whether each conversion must be committed as its own piece.
     virtual bool wants_pieces() const { return false; }
-    // Returns whether this writes to a terminal. Strings from targets are then escaped.
+    // Returns whether this writes to a terminal. On a terminal, strings from targets
+    // are escaped.
     virtual bool to_terminal() const { return false; }
 
 protected:

@@ -28,7 +28,7 @@ struct ProbeName {
 };
 
 // An action that records or prints data. A printf has one RecordDesc for each value.
-// The first one has the format and n_values.
+// The first RecordDesc has the format and n_values.
 struct RecordDesc {
     std::uint32_t action = 0;   // DTRACEACT_*, DTRACEAGG_*
     std::uint32_t size = 0;     // bytes

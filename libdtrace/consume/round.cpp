@@ -35,8 +35,8 @@ void Round::add_run(std::size_t begin)
         runs_.push_back(begin);
 }
 
-// The maximum difference between the clocks of two hosts. Timestamps further in the
-// future are forged.
+// The maximum difference between the clocks of two hosts. A timestamp that is further
+// in the future is forged.
 constexpr std::uint64_t skew_ns = 1000000000;
 
 bool Round::collect(std::size_t bytes, std::uint32_t arena, std::uint32_t shard,

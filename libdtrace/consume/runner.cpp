@@ -220,7 +220,7 @@ Result<Ok> Runner::library_action(EcbState& ecb, const ProbeData& data,
     return Ok{};
 }
 
-// Reports a fault if the change is refused.
+// Implements setopt(). Reports a fault if the new value is refused.
 Result<Ok> Runner::setopt(const EcbState& ecb, const ProbeData& data,
                           const std::string& name, const std::string& value)
 {

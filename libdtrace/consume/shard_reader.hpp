@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Copies the buffers of shards that threads may hold.
+// Copies the buffers of shards, which threads of targets may have locked.
 //
 //   begin_snapshot() ──> take_records(), take_aggregations() per shard
 //
-// A firing holds its shard only briefly, but targets can hold locks forever. So all
-// shards of a round share a budget of lock tests. A shard that stays locked gets a
-// smaller part of the budget each time. Data that the final drain does not read is
-// lost, so the final drain also waits.
+// A firing locks its shard only briefly, but targets can hold locks forever. So all
+// shards of a round share a budget of lock tests. Each time that a shard is found
+// locked, its part of the budget becomes smaller. If the final drain cannot lock a
+// shard, the shard's data is lost. So only the final drain also waits for locks.
 #pragma once
 
 #include "dif/engine.h"
@@ -28,8 +28,8 @@ public:
     // Refills the budget of lock tests.
     void begin_snapshot();
 
-    // Swap the two buffers of a shard, and copy the previously active one to `to`. An
-    // entire buffer has `max` bytes. Return the number of bytes copied, or -1 if the
+    // Swap the two buffers of a shard, and copy the previously active buffer to `to`.
+    // `max` is the size of a buffer. Return the number of bytes copied, or -1 if the
     // shard stays locked. `began` is the start time of the round.
     dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                         std::uint64_t max, std::uint64_t began);
@@ -51,7 +51,7 @@ private:
     void* arena_;
     std::uint32_t owner_;
     int (*alive_)(dt_u32 owner);
-    Events* events_; // null: nothing is reported
+    Events* events_; // null if problems are not reported
     // number of consecutive rounds in which the shard was locked
     std::vector<int> silent_;
     // start time of the last round that read the shard

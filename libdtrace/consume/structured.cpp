@@ -61,7 +61,7 @@ static Json probe_json(const ProbeName& probe)
             {"name", probe.name}};
 }
 
-// Returns the frames, innermost first.
+// Returns the frames of a stack, innermost first.
 static std::vector<std::string> frames_of(const PrintContext& context,
                                           const RecordDesc& desc, Bytes bytes)
 {

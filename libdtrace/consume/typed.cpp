@@ -68,7 +68,7 @@ bool is_printable(char c)
     return c >= ' ' && c <= '~';
 }
 
-// Returns whether the bytes are printable up to a NUL.
+// Returns whether the bytes contain a NUL and all bytes before it are printable.
 bool is_text(Bytes bytes)
 {
     for (std::byte byte : bytes) {
@@ -109,7 +109,8 @@ void put_enum(std::string& out, const Type* type, Bytes bytes)
     put_signed(out, value);
 }
 
-// Returns whether the bit-field is narrower than its type or does not start at a byte.
+// Returns whether the member is a bit-field that is narrower than its type or does not
+// start at a byte boundary.
 bool shows_bits(const Member& member)
 {
     return member.bitfield_bits != 0 &&
@@ -263,7 +264,8 @@ void put_typed(std::string& out, const Type* type, std::span<const std::byte> by
     out.append(written(type)).push_back(' ');
     put_value_of(out, type, bytes, 0, out.size() + max_typed_text);
     if (!type->is_struct_or_union())
-        // The D program prints the newline after a structure or union.
+        // Other values end the line here. After a structure or union, the D program
+        // must print the newline.
         out.push_back('\n');
 }
 

@@ -20,7 +20,7 @@
 
 namespace dt {
 
-// Limits, because debug data may be invalid.
+// The maximum depth of nested types. Debug data may be invalid and nest types forever.
 constexpr int max_type_depth = 64;
 std::span<const std::byte> cut(std::span<const std::byte> bytes, std::uint64_t offset,
                                std::uint64_t size);

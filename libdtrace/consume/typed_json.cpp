@@ -19,7 +19,7 @@ using Bytes = std::span<const std::byte>;
 
 namespace {
 
-// The approximate size that the JSON of one value may still have, in bytes.
+// The approximate number of bytes by which the JSON of one value may still grow.
 class Budget {
 public:
     // the cost of each value, in addition to its text and its name
@@ -35,7 +35,7 @@ private:
 // quadratic time for a type with many members.
 class Object {
 public:
-    // If several values have the same name, the last one is kept.
+    // Adds a member. If several values have the same name, keeps the last one.
     void set(const std::string& name, Json value)
     {
         auto [at, is_new] = places_.emplace(name, list_.size());

@@ -56,8 +56,8 @@ std::optional<std::uint64_t> number(std::string_view text, int base)
     return n;
 }
 
-// Removes the last dash and the part after it from a name. Returns that part. Without a
-// dash, returns the entire name.
+// Removes the last dash and the part after it from a name. Returns that part. If there
+// is no dash, returns the entire name and leaves the name empty.
 std::string_view take_last(std::string_view& name)
 {
     const auto dash = name.rfind('-');

@@ -4,8 +4,8 @@
 //   cpc:::EVENT-MODE[-0xMASK]-COUNT      cpc:::PAPI_tot_cyc-all-1000000
 //
 // EVENT is a row of abi/cpc.h, or rHEX for a raw event of the processor. MODE is user,
-// kernel or all. With a MASK, the processor's event code is HEX | MASK << 8. HEX then
-// has at most two digits. A name is parsed from its end, because names of events
+// kernel or all. With a MASK, HEX has at most two digits, and the processor's event
+// code is HEX | MASK << 8. A name is parsed from its end, because names of events
 // contain dashes.
 //
 // A description that names a probe creates it. A pattern such as cpc::: creates one

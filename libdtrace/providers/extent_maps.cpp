@@ -62,7 +62,8 @@ void ExtentMaps::work_off()
         try {
             make(lock, entry);
         } catch (const std::exception&) {
-            // of() makes the map again, and throws if it fails.
+            // If of() needs this map, it computes the map again, and throws if that
+            // fails.
         }
     }
     works_ = false;

@@ -2,8 +2,8 @@
 // The extents of images, which are computed once for each image. The caller can request
 // them in advance.
 //
-// The computation takes 10 ms for each 50,000 functions. Creating the probes takes as
-// long, so a second processor computes the extents in that time.
+// The computation takes 10 ms for each 50,000 functions. Creating the probes of the
+// functions takes equally long. So another thread computes the extents in the meantime.
 #pragma once
 
 #include "libdtrace/providers/module_extents.hpp"
@@ -49,7 +49,8 @@ private:
     std::mutex mutex_;
     std::condition_variable made_;
     Entries entries_;
-    std::deque<Entries::value_type*> queue_; // may contain entries that of() computed
+    std::deque<Entries::value_type*> queue_; // may contain entries that of() has
+                                             // already computed
     std::thread worker_;
     bool works_ = false;
     std::atomic<bool> given_up_ = false;

@@ -83,8 +83,8 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
     Outcome outcome = provide(spec, [&](std::string_view function) {
         return part_means(spec.function, function);
     });
-    // A function such as foo.isra.0 is tried only if the description names fbt, because
-    // another provider may have probes of foo.
+    // A description of foo matches foo.isra.0 only if it names fbt, because another
+    // provider may have probes of foo.
     if (!outcome.provided.ids.empty() || spec.provider != "fbt" ||
         spec.function.empty() || is_glob(spec.function))
         return outcome;
@@ -116,7 +116,7 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec, F meets)
                 outcome.provided.ids.push_back(id);
             }
     }
-    // The module may have another name in the description. The registry then does not
+    // The module may have another name in the description. So the registry does not
     // find these probes, and the caller must use the ids in the outcome.
     outcome.mine = module != spec.module && spec.provider == "fbt";
     sort_ids(outcome.provided.ids);

@@ -31,10 +31,10 @@ public:
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
 
-    // Called after modules were loaded or unloaded. The lists are then read again.
+    // Called after modules were loaded or unloaded, so that the lists are read again.
     void forget();
-    // Returns why there is no probe with that name, starting with "; ", or "" if
-    // unknown.
+    // Returns why no probe matches the description, starting with "; ". Returns "" if
+    // the reason is unknown.
     std::string hint(const ProbeSpec& spec);
 
 private:

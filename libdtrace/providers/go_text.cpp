@@ -7,7 +7,8 @@
 
 namespace dt {
 
-// A stack check that ends after this many bytes is ignored.
+// A stack check that ends more than this many bytes after the function's start is
+// ignored.
 constexpr std::uint64_t longest_check = 96;
 
 AddressRange go_text(ElfImage& image)

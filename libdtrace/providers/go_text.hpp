@@ -29,7 +29,8 @@ AddressRange go_text(ElfImage& image);
 
 struct StackCheck {
     bool is_go = false;
-    std::size_t n_bytes = 0; // up to the end of the function's check; 0: no check
+    std::size_t n_bytes = 0; // from the function's start to the end of its check; 0: no
+                             // check
     // Returns whether the stack may be full when the instruction at that offset runs.
     bool may_lack_stack(std::uint64_t offset) const
     {

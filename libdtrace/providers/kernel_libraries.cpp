@@ -21,8 +21,8 @@ constexpr std::string_view depends = "#pragma D depends_on ",
                            translates = "translator ", stands = "inline ",
                            type_ending = "_t";
 
-// Returns the name that a line declares, or "". Omits the ending _t of a type:
-// curpsinfo in a program also needs psinfo_t.
+// Returns the name that a line declares, or "". The ending _t of a type is omitted, so
+// that a program that contains curpsinfo also gets the library that declares psinfo_t.
 std::string_view declared(std::string_view line)
 {
     if (line.starts_with(translates)) {
@@ -68,7 +68,8 @@ public:
     std::vector<KernelLibrary> take() { return std::move(chosen_); }
 
 private:
-    // Adds nothing if no library has this file name. A #pragma may also name a module.
+    // Does nothing if no library has this file name, because a #pragma may also name a
+    // module.
     void add_by_name(std::string_view file)
     {
         for (const KernelLibrary& one : all)

@@ -25,7 +25,8 @@ public:
     virtual std::vector<KernelSite> sites(const ProbeInfo& probe) = 0;
 
 protected:
-    // Returns whether this part of a description could match the text.
+    // Returns whether this part of a description matches the text. An empty part
+    // matches any text.
     static bool part_means(const std::string& part, std::string_view text);
 };
 

@@ -151,8 +151,8 @@ private:
                      starts.end());
     }
 
-    // Cuts the text into pieces of at least piece_bytes, which end where a function
-    // starts. The last piece of a range may be smaller.
+    // Cuts the text into pieces. Each piece ends where a function starts and has at
+    // least piece_bytes bytes. The last piece of a range may be smaller.
     void cut(const std::vector<AddressRange>& text, std::vector<Piece>& pieces)
     {
         std::span<const CodeStart> starts = known_.starts;

@@ -112,7 +112,8 @@ ProviderAttributes PidProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-// Returns the earlier results for a process. Removes unloaded modules from them.
+// Returns the results of earlier matches in a process, without modules that have been
+// unloaded.
 PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
 {
     Searched& known = searched_[symbols.pid()];
@@ -245,7 +246,8 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
             add(wanted, at, hex(offset),
                 {mark({at.addr + offset, ProbeSiteKind::Offset, offset}, offset)}));
     }
-    // There may be data between the instructions, unless the sites are exact.
+    // Probes at all offsets are created only if `sites` is exact. Otherwise there may
+    // be data between the instructions.
     if (wanted.every_offset && sites->exact()) {
         for (std::uint32_t offset : sites->instructions)
             if (std::string name = hex(offset); glob_match(wanted.glob, name))
@@ -327,8 +329,8 @@ void PidProvider::begin_planting(const Wanted& wanted,
             n_threads = 1;
         before = at.module;
     }
-    // Offset probes are counted as one for each function. Their number is not known
-    // yet.
+    // The number of offset probes is not known yet. If only offset probes are wanted,
+    // each function counts as one site.
     std::size_t n_each = (wanted.entry ? 1 : 0) + (wanted.returns ? 1 : 0);
     plants(functions.size() * std::max<std::size_t>(n_each, 1), n_threads);
 }

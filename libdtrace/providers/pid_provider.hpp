@@ -6,15 +6,15 @@
 //   pidN:module:function:1a       the instruction at that hex offset
 //   pidN:module:-:401a2b          the instruction at that address of the program
 //
-// All aliases of a function share its probes, which have the preferred name. A function
-// is decoded only for a return or an offset.
+// All aliases of a function share its probes, which are named after the preferred
+// alias. A function is decoded only if a description selects its returns or an offset.
 //
 // The compiler may split rarely executed parts off a function (foo.cold). A jump
 // between foo and such a part is not a return of foo. A glob does not match such parts.
 //
-// With zdefs, a description is retained if its module is not loaded yet. It is matched
-// again when libraries change, but only in new modules (provide_new). Without zdefs, it
-// is refused.
+// With zdefs, a description is retained if its module is not loaded yet. The
+// description is matched again when libraries change, but only in new modules
+// (provide_new). Without zdefs, the description is refused.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -64,8 +64,8 @@ private:
         // the modules in which each description has been matched
         std::map<Names, std::set<const Module*>> descriptions;
         std::map<const Module*, AddressRange> go_text;
-        // The operands of return sites at indirect jumps. The key is the bytes of the
-        // operands, so that sites with equal operands share an entry.
+        // The operands of return sites at indirect jumps. The key consists of the bytes
+        // of the operands, so that sites with equal operands share an entry.
         std::map<std::string, StaticArguments> jumps;
     };
     enum class Over { all, not_searched };

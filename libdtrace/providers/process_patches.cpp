@@ -56,7 +56,7 @@ public:
         read_config(found);
     }
 
-    // Returns the images of the current runtime and of earlier ones.
+    // Returns the images of the current runtime and of earlier runtimes.
     std::vector<TargetAddr> images(const ProcessMaps& maps) const
     {
         std::vector<TargetAddr> all;
@@ -115,7 +115,7 @@ private:
     }
 
     // Reads the sites up to the first page without a site. Later pages must not be
-    // read, because reading them would allocate them.
+    // read, because reading a page would allocate it.
     void read_sites(TargetAddr at)
     {
         constexpr std::size_t n_at_once = page_bytes / sizeof(dt_rt_site);
@@ -236,8 +236,8 @@ private:
         done_ = at + n_bytes;
     }
 
-    // Adds the patch that begins at `at`. `jump` is the address of the jump after its
-    // prefixes.
+    // Adds the patch that begins at `at`. A patch may begin with prefixes. `jump` is
+    // the address of the jump after the prefixes.
     void add_jump(TargetAddr at, TargetAddr jump)
     {
         TargetAddr to = *jump_at(jump);
@@ -245,7 +245,8 @@ private:
         // Finds the other jumps of a pair or chain. Each jump overlaps the previous one
         // and leads through a stub into the same trampoline. The destinations are
         // checked, because bytes of a displacement may look like a jump. If an opcode
-        // is not inside the previous jump, the jump must have prefixes there.
+        // comes after the end of the previous jump, the byte before the opcode must be
+        // a prefix.
         for (std::size_t last = 0, i = 1;
              n_jumps < max_jumps && i <= last + jump_bytes + max_prefixes; i++) {
             if (i >= last + jump_bytes && !begins_with_prefix(jump + i - 1))

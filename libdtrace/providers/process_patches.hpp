@@ -5,8 +5,8 @@
 //   /proc/PID/maps ── executable file mappings ── bytes that differ from the file
 //        └── the runtime's image ── its config ── the sites, and whether they fire
 //
-// The config is read only if the runtime's image is identical to ours. The content of
-// the config is used only if it agrees with the text.
+// The config is read only if the runtime's image is identical to this version's image.
+// The content of the config is used only if it agrees with the text.
 #pragma once
 
 #include "base/result.hpp"
@@ -27,7 +27,8 @@ struct ProcessPatch {
         unknown,    // any other bytes
     } kind = unknown;
     // A jump is live if it fires probes. A breakpoint is live if a tracer is attached.
-    // Otherwise it normally kills the process. Unknown bytes are never live.
+    // Without a tracer, a breakpoint normally kills the process. Unknown bytes are
+    // never live.
     bool live = false;
     TargetAddr at;
     std::uint32_t n_bytes = 0;
@@ -55,8 +56,9 @@ struct ProcessPatches {
 // of the process cannot be read.
 Result<ProcessPatches> find_patches(const ProcessSymbols& symbols);
 
-// Finds what an earlier dtrace left in a process: modified text, with its original
-// bytes, and runtimes of our version. No other tracer may be attached.
+// Finds the remains of an earlier dtrace in a process: the modified text with its
+// original bytes, and the runtimes of our version. Must be called only if no other
+// tracer is attached.
 Result<LeftBehind> left_behind(const ProcessSymbols& symbols);
 
 // Lowers the semaphores that a dead agent raised. Does not remove the agent's jumps,

@@ -114,7 +114,7 @@ void ProcessProbes::forget(pid_t pid)
     inherited_.erase(pid);
 }
 
-// Looks up a module only if the previous site was in another one.
+// Looks up a module only if the previous site was in another module.
 void ProcessProbes::find_extents(ProcessSymbols& symbols,
                                  std::span<const std::uint32_t> ids)
 {
@@ -124,8 +124,8 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
         if (id >= probes_.size() || probes_[id].pid != symbols.pid())
             continue;
         for (ProbeSite& site : probes_[id].sites) {
-            // A breakpoint (no_stack) needs no extents. But loop_end of an entry is
-            // needed for a report.
+            // Only jumps need extents, so a no_stack site, which gets a breakpoint,
+            // does not need them. But loop_end of an entry site is needed for a report.
             if (site.end != TargetAddr{} ||
                 (site.no_stack && site.kind != ProbeSiteKind::Entry))
                 continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The places where probes of processes fire, by probe id. They are sites in functions
-// (pid provider) and sites of static probes. A site is removed when its module is
-// unloaded, or when its process exits or execs.
+// The places where probes of processes fire, by probe id. The places are sites in
+// functions (pid provider) and sites of static probes. A site is removed when its
+// module is unloaded, or when its process exits or execs.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -39,17 +39,18 @@ struct ProbeSite {
     // The range of bytes around the site that may be moved (fasttrap/extents.hpp). Set
     // by find_extents(); 0 if unknown.
     TargetAddr first, end;
-    // The block after `end` ends at `beyond`. `further` contains the blocks after it. A
-    // block is the code from one branch target to the next.
+    // The block after `end` ends at `beyond`. `further` contains the blocks after
+    // `beyond`. A block is the code from one branch target to the next.
     TargetAddr beyond;
     FurtherBlocks further{};
     // For Entry: the end of the last branch that leads back to the first instruction,
-    // or 0. Set with the extents.
+    // or 0. Set by find_extents().
     TargetAddr loop_end;
-    bool restartable = false; // is in a restartable sequence; set with the extents
-    bool unknown = false;     // is not known to be code; set with the extents
-    // Set for Go code before a stack check or without one. A jump's trampoline must not
-    // write below the stack pointer there.
+    bool restartable = false; // is in a restartable sequence; set by find_extents()
+    bool unknown = false;     // is not known to be code; set by find_extents()
+    // True for Go code that is before its function's stack check, or whose function has
+    // no stack check. There, a jump's trampoline must not write below the stack
+    // pointer.
     bool no_stack = false;
     bool planted = false;                       // set by the backend
     const StaticArguments* arguments = nullptr; // owned by the site's provider
@@ -70,7 +71,8 @@ public:
     // Returns the ids of a process's probes that have sites, in ascending order.
     std::vector<std::uint32_t> of_process(pid_t pid) const;
 
-    // Adds the sites in the module. Sites that the probe already has are not changed.
+    // Adds sites that are in `module`. Sites that the probe already has are not
+    // changed.
     void add(std::uint32_t id, pid_t pid, const Module* module,
              std::vector<ProbeSite> sites);
     void reserve(std::size_t n_probes); // reserves space for ids up to n_probes

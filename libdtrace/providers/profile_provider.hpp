@@ -6,9 +6,9 @@
 //                    its program counter in arg1; once per CPU if there is no target
 //
 // A description that names a probe creates it. The kernel module fires these probes if
-// the session uses the module. Otherwise the agent fires profile, and TimerThread fires
-// all other probes. Intervals below 200 us are refused, because firing would use most
-// of a CPU.
+// the session uses the module. Otherwise the agent fires profile probes in the targets,
+// and TimerThread fires all other timed probes. Intervals below 200 us are refused,
+// because firing would use most of a CPU.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"

@@ -48,14 +48,14 @@ public:
     virtual Outcome provide(const ProbeSpec& spec) = 0;
 };
 
-// Returns whether the provider's probes are in the kernel, as those of fbt or io. The
-// session need not have the provider.
+// Returns whether the provider's probes are in the kernel, like the probes of fbt or
+// io. The session need not have the provider.
 bool is_kernel_provider(std::string_view name);
 
 // Returns the weakest attributes of the non-empty parts of the probe's description.
 Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts);
-// Returns true if two probes certainly have the same attributes. This is faster than
-// computing them.
+// Returns true if two probes certainly have the same attributes. This check is faster
+// than a comparison of the attributes.
 bool same_attributes(const ProbeInfo& a, const ProbeInfo& b);
 
 } // namespace dt

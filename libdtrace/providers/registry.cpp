@@ -60,8 +60,8 @@ std::size_t Registry::slot_of(Hash hash, std::string_view provider,
     }
 }
 
-// Copies a name into the registry's memory. Returns `before`, the same part of the
-// previous probe's name, if it is equal. This saves memory.
+// Copies a name into the registry's memory. `before` is the same part of the previous
+// probe's name. If both are equal, returns `before`, which saves memory.
 std::string_view Registry::keep(std::string_view text, std::string_view before)
 {
     if (text == before)

@@ -19,7 +19,7 @@ namespace dt {
 class ProcessMemory {
 public:
     explicit ProcessMemory(pid_t pid);
-    // Returns whether the memory could be opened. Otherwise errno says why.
+    // Returns whether the memory could be opened. If not, errno contains the reason.
     bool opened() const { return static_cast<bool>(mem_); }
     bool read(TargetAddr from, std::span<std::byte> into) const;
     template <class T> std::optional<T> value(TargetAddr from) const
@@ -29,17 +29,17 @@ public:
             return std::nullopt;
         return into;
     }
-    // Returns the pages of a private mapping that were written to. Returns all pages if
-    // the kernel does not show that. Other pages need not be read, which would load
-    // them from the file.
+    // Returns the pages of a private mapping that were written to. If the kernel does
+    // not show which pages these are, returns all pages. All other pages equal the
+    // file. Reading them would load them from the file.
     std::vector<TargetAddr> own_pages(const Mapping& mapping) const;
 
 private:
     Fd mem_, pages_;
 };
 
-// A run of bytes that begins and ends with a difference, and contains no five
-// consecutive equal bytes.
+// A range of bytes that begins and ends with a byte that differs from the file. Fewer
+// than five equal bytes separate two differing bytes.
 struct Difference {
     TargetAddr at;
     std::vector<std::byte> now, file; // both have the same length

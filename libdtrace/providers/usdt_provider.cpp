@@ -33,7 +33,8 @@ private:
     bool is_glob_;
 };
 
-// Truncates a name to max_bytes. A truncated name ends with its hash.
+// Returns a name with at most max_bytes. A longer name is truncated and ends with its
+// hash.
 std::string in_d(const std::string& name, std::size_t max_bytes)
 {
     constexpr std::size_t max_hash_bytes = 9; // a _ and up to 8 hexadecimal digits
@@ -204,7 +205,7 @@ const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& imag
     return nullptr;
 }
 
-// Returns the operands in the probe's order.
+// Returns the operands in the order of the arguments that D programs use.
 static std::vector<dt_operand> shown(std::vector<dt_operand> passed,
                                      const ProviderProbe& probe)
 {
@@ -343,7 +344,7 @@ Provider::Outcome UsdtProvider::provide(const ProbeSpec& spec)
     return outcome;
 }
 
-// Removes a pid or wildcards at the end of the provider that the user typed.
+// Removes a pid or wildcards from the end of the provider name that the user typed.
 static std::string_view provider_stem(std::string_view typed)
 {
     std::size_t last = typed.find_last_not_of("*?0123456789");

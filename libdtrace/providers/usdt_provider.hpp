@@ -29,7 +29,8 @@ namespace dt {
 
 enum class SearchScope {
     named,        // the processes that the user named, by -p or -c
-    named_or_all, // the named processes; all processes if there are none
+    named_or_all, // the processes that the user named, or all processes if there are
+                  // none
 };
 
 class UsdtProvider : public Provider {
@@ -54,7 +55,7 @@ public:
                                           const ProcessSymbols& symbols);
     // Returns whether provide_in() would find a probe.
     bool has_any(const ProbeSpec& spec, const ProcessSymbols& symbols);
-    // Returns similar names as the end of an error message, or "".
+    // Returns text with similar names for the end of an error message, or "".
     std::string hint(const ProbeSpec& spec);
     ArgumentTypes argument_types(const ProbeInfo& probe) const;
     // Returns, and forgets, the messages about notes, definitions, operands and probes.
@@ -63,7 +64,8 @@ public:
 private:
     using Definition = std::shared_ptr<const ProviderDefinition>;
     struct Read {
-        // Expired if another image may be at the same address.
+        // If this has expired, the entry is invalid, because another image may be at
+        // the same address.
         std::weak_ptr<ElfImage> image;
         StaticProbes probes;
         std::map<std::string, Definition>

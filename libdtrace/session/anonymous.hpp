@@ -5,7 +5,7 @@
 //   save    Writes the programs as DOF, the D source, and the names and sites of the
 //           probes. A site has a symbol name instead of an address.
 //   claim   Takes over the arena. Compiles the source again, because records can be
-//           read only with their programs. The new DOF must be the saved DOF.
+//           read only with their programs. The new DOF must equal the saved DOF.
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once

@@ -39,7 +39,7 @@ public:
 private:
     struct Turn {
         pid_t pid;
-        std::uint64_t n; // differs if the pid was reused
+        std::uint64_t n; // differs from EndedProcess::n if the pid was reused
     };
     EndedProcess* at(const Turn& turn);
 

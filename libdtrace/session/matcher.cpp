@@ -132,8 +132,8 @@ std::string Matcher::searched_text(const ProbeSpec& spec)
     if (n_forbidden != 0)
         hidden =
             processes_text(n_forbidden) + " that only the owner or root may search";
-    // A name that is not a pattern may be mistyped. So only processes that could not be
-    // searched are mentioned.
+    // A name without wildcards may be mistyped. So the text mentions only processes
+    // that could not be searched.
     if (!is_pattern)
         return hidden.empty() || ::geteuid() == 0
                    ? ""

@@ -31,8 +31,9 @@ constexpr std::uint64_t read_every_ns = 100'000'000;
 constexpr std::uint64_t answer_ns = 50'000'000;
 constexpr int queue_bytes = 1 << 20;
 
-// The kernel answers a subscription with this number plus 1 in cn_msg::ack. In events,
-// ack is 0. Each listener also receives the answers to other listeners.
+// Returns the number of this process's subscription. The kernel's answer to the
+// subscription has this number plus 1 in cn_msg::ack. In events, ack is 0. Each
+// listener also receives the answers to other listeners.
 std::uint32_t own_number()
 {
     return static_cast<std::uint32_t>(::getpid());
@@ -69,7 +70,8 @@ void NewProcesses::begin()
         read_proc(0, false);
 }
 
-// Subscribes to process events. Returns false if the kernel does not acknowledge that.
+// Subscribes to process events. Returns false if the kernel does not acknowledge the
+// subscription.
 bool NewProcesses::listen()
 {
     Fd fd(::socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,

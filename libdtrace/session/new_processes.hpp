@@ -34,7 +34,7 @@ public:
     // /proc is read instead.
     int fd() const { return events_.get(); }
 
-    // now_ns is monotonic time.
+    // Returns the processes that must be checked now. now_ns is monotonic time.
     std::vector<pid_t> due(std::uint64_t now_ns);
     void forget(pid_t pid) { checks_.erase(pid); }
     void check_again(pid_t pid, std::uint64_t now_ns) { checks_[pid] = {now_ns, 0}; }
@@ -58,7 +58,7 @@ private:
     bool began_ = false;
     Fd events_;
     std::map<pid_t, Checks> checks_;
-    // The processes that were last found in /proc.
+    // The processes that were found when /proc was last read.
     std::map<pid_t, Program> known_;
     std::uint64_t read_at_ = 0;
 };

@@ -13,7 +13,7 @@ namespace dt {
 // the option was refused.
 Options::Refused change_option(SessionState& state, std::string_view name,
                                std::string_view value);
-// For the C API. A null value is an empty string. Returns 0, or -1 after
+// Does the same for the C API. A null value is an empty string. Returns 0, or -1 after
 // SessionState::fail().
 int change_option(SessionState& state, const char* name, const char* value);
 std::string refusal_text(Options::Refused refused, std::string_view name);

@@ -14,7 +14,7 @@ void ProbeRecycler::end_program(ps_prochandle& process)
     process.program_probes.reset();
     if (probes == nullptr)
         return;
-    // Empty for a child that uses its parent's probe ids.
+    // This list is empty for a child that uses its parent's probe ids.
     for (std::uint32_t id : s_.probes.of_process(process.pid))
         if (s_.registry.at(id).owner == &s_.providers.pid)
             probes->ids.push_back(id);

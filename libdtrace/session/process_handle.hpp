@@ -51,7 +51,8 @@ struct ps_prochandle {
     // Changes the state from `held` to another one. Returns false if the process was
     // not held. wait_status is the status from waitpid(2) if `to` is `exited`.
     bool leave(dt::HoldState to, int wait_status = 0);
-    // Returns the wait status of an exited process, -1 if it was lost, and otherwise 0.
+    // Returns the wait status of an exited process, -1 for a lost process, and
+    // otherwise 0.
     int status() const { return status_; }
 
     // Returns whether the user named this process.

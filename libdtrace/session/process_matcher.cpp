@@ -32,7 +32,8 @@ ProcessMatcher::ProcessMatcher(SessionState& state, Backend& backend,
 {
 }
 
-// A program from the command line keeps its probes.
+// Returns whether the process's probes may be reused for later programs. A program from
+// the command line keeps its probes.
 bool ProcessMatcher::recycles() const
 {
     return backend_.can_rename_probes() && s_.options.follow == FollowOption::exec &&

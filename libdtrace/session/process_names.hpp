@@ -26,8 +26,8 @@ public:
         std::string_view module;
         std::string why_not; // the reason why there is no process
     };
-    // A scope is the text before the last backquote of a name, for example
-    // "pid42`libc.so.6", "a.out", "pid42" or "".
+    // Finds the process and the module of a scope. A scope is the text before the last
+    // backquote of a name, for example "pid42`libc.so.6", "a.out", "pid42" or "".
     Scope in_scope(std::string_view scope);
     // Returns nullopt if the symbol is not known.
     std::optional<std::uint64_t> symbol_address(std::string_view scope,

@@ -16,11 +16,11 @@ namespace dt {
 
 // The maximum number of domains. Each has an agent.
 constexpr std::size_t max_domains = 64;
-// The maximum number of domains of one owner. Further processes share one more domain,
-// so that a user cannot use up all domains.
+// The maximum number of domains of one owner. All further processes of the owner share
+// one more domain. So a user cannot use up all domains.
 constexpr std::size_t max_domains_of_owner = 16;
 
-// The key of the domain for the processes above the owner's limit.
+// Returns the key of the domain for the processes above the owner's limit.
 static TrustDomain overflow_domain(std::uint64_t owner)
 {
     TrustDomain key;
@@ -29,7 +29,8 @@ static TrustDomain overflow_domain(std::uint64_t owner)
     return key;
 }
 
-// The agents release their targets at the same time.
+// Closes the sockets of all agents before waiting for any agent. So the agents release their
+// targets at the same time.
 Processes::~Processes()
 {
     for (const auto& domain : domains_)

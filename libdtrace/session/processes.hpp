@@ -53,8 +53,8 @@ public:
     // cannot be read, or if the process is dtrace or its agent.
     std::unique_ptr<ProcessSymbols> open_symbols(pid_t pid);
     void release(ps_prochandle* process);
-    // Adds a child that an agent holds. It belongs to its parent's domain, whose memory
-    // it maps. It may have exited.
+    // Adds a child that an agent holds. The child belongs to its parent's domain,
+    // because it maps the memory of that domain. The child may have exited.
     void follow(std::size_t domain, pid_t parent, pid_t child);
     int n_followed() const; // children that are held
 

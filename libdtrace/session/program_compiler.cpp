@@ -178,8 +178,8 @@ static std::string text_of(const Diagnostic& diagnostic, bool with_tag, bool one
 }
 
 // Compiles the D libraries in the system's directory and the -L directories, once.
-// Skips libraries that depend on missing modules or providers. Returns 0, or stores the
-// error and returns -1. The next program then tries again.
+// Skips libraries that depend on missing modules or providers. Returns 0. If a library
+// has an error, stores the error and returns -1, and the next program tries again.
 int ProgramCompiler::load_libraries(uint_t cflags)
 {
     if (s_.options.flags.nolibs || (cflags & DTRACE_C_NOLIBS) != 0)

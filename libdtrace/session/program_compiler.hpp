@@ -20,7 +20,7 @@ class ProgramCompiler : private Environment {
 public:
     explicit ProgramCompiler(SessionState& state) : s_(state) {}
 
-    // Compiles a program, which the state then owns. On failure, calls
+    // Compiles a program, which the session's state owns. On failure, calls
     // SessionState::fail() and returns null. source_name is empty for text from the
     // command line.
     dtrace_prog* compile(std::string_view text, const std::string& source_name,
@@ -33,7 +33,7 @@ public:
     bool load_kernel_libraries(std::string_view refused);
     void forget_announced_sites() { n_announced_sites_ = 0; }
 
-    // The attributes come from the probe's provider, or from a pragma.
+    // Returns the attributes from the probe's provider, or from a pragma.
     ProviderAttributes attributes_of_provider(const ProbeInfo& probe);
 
     Matcher& matcher() { return matcher_; }

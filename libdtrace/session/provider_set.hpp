@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// All providers of a session, and the registry of their probes. Descriptions are
-// offered in the order of list(). The list contains the kernel's providers only while
-// the kernel module can be used.
+// All providers of a session, and the registry of their probes. A description is
+// offered to the providers in the order of list(). The list contains the kernel's
+// providers only while the kernel module can be used.
 #pragma once
 
 #include "libdtrace/providers/cpc_provider.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Symbols of the processes that are searched for static probes, except targets. If a
-// process becomes a target, its symbols move there, so that probes in the process stay
-// valid.
+// process becomes a target, its symbols move to its ps_prochandle, so that probes in
+// the process stay valid.
 #pragma once
 
 #include "libdtrace/symbols/process_symbols.hpp"

@@ -174,7 +174,7 @@ void Session::make_consumer()
     apply_display();
 }
 
-// Changes only the arenas whose activity is `from`.
+// Sets the activity of all arenas whose activity is `from`.
 void Session::advance(dt_activity from, dt_activity to)
 {
     for (const ArenaMemory* arena : s_.all_arenas())
@@ -225,7 +225,7 @@ int Session::enable(const Enabling& enabling)
     return 0;
 }
 
-// If -x cpu names a CPU, the probe fires there.
+// Fires a probe. If -x cpu names a CPU, the probe fires there.
 void Session::fire(std::uint32_t probe)
 {
     const OnCpu on_cpu(s_.options.run_time(DTRACEOPT_cpu));
@@ -237,7 +237,8 @@ void Session::back_out()
 {
     if (backend_ && s_.arena) {
         backend_->stop_timers();
-        // The sites of other targets must be removed even if this fails.
+        // Failures are ignored, because the sites of the other targets must also be
+        // removed.
         if (s_.processes.agent() != nullptr)
             for (const auto& process : s_.processes.all())
                 if (process->is_held())
@@ -299,8 +300,8 @@ int Session::status()
     }
     auto* header = static_cast<dt_arena*>(s_.arena->base());
     auto* session = session_of(*s_.arena);
-    // The kernel module sets KILLED. In user space, a target could write it, so it is
-    // ignored.
+    // The kernel module sets KILLED. Without the module, a target could write KILLED,
+    // so it is ignored.
     if (header->own == 0 &&
         __atomic_load_n(&session->activity, __ATOMIC_ACQUIRE) == DT_ACTIVITY_KILLED)
         return s_.fail(EDT_BRICKED);

@@ -39,7 +39,7 @@ public:
     Targets& targets() { return targets_; }
 
     int set_option(const char* name, const char* value);
-    // The program's probes fire after go().
+    // Adds a program. Its probes fire after go().
     int exec(dtrace_prog* prog);
     int go();
     int stop();

@@ -43,7 +43,8 @@ public:
 struct DomainArena {
     std::size_t domain = 0; // index for Processes::agent()
     std::unique_ptr<ArenaMemory> memory;
-    // The first arena has the number 0.
+    // Returns the arena's number, which is at least 1. The first arena has the number
+    // 0.
     std::uint32_t number() const { return number_of(domain); }
     static std::uint32_t number_of(std::size_t domain)
     {

@@ -47,7 +47,7 @@ Mechanism mechanism_of(const Options& options)
     return Mechanism::automatic;
 }
 
-// Returns the index of the new entry.
+// Adds the data of a site to the table. Returns the index of the new entry.
 static std::uint64_t add_static(StaticTable& table, const StaticArguments& from)
 {
     table.sites.push_back({from.semaphore,

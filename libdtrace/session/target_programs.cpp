@@ -11,8 +11,8 @@
 
 namespace dt {
 
-// Called after dlopen or dlclose. `forgotten` lists the sites that were removed with
-// their libraries.
+// Called after dlopen or dlclose. Matches the descriptions again. `forgotten` lists the
+// sites that were removed with their libraries.
 void Targets::libraries_changed(ps_prochandle& process,
                                 std::span<const ForgottenProbe> forgotten)
 {
@@ -66,9 +66,9 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
         s_.complain(s_.error_text);
 }
 
-// Searches for libraries in processes that the agent does not watch. The profile
-// provider records their stacks. The pause between two searches begins at 10 ms and
-// doubles up to 10 s.
+// Searches for libraries in processes that the agent does not watch, because the stacks
+// that the profile provider records may contain their addresses. The pause between two
+// searches begins at 10 ms and doubles up to 10 s.
 void Targets::search_libraries(std::uint64_t now)
 {
     constexpr std::uint64_t first_pause_ns = 10'000'000, longest_ns = 10'000'000'000;

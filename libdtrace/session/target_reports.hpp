@@ -27,8 +27,8 @@ public:
     // process has ended, or that the next breakpoint may kill it.
     void report_danger(const ps_prochandle& process);
 
-    // Records the program that a target now executes, if the user named the target.
-    // Reports a program that is not traced.
+    // Records the program that a target now executes, if the user named the target. If
+    // the program is not traced, reports that.
     void note_program(ps_prochandle& process, bool still_traced,
                       const std::string& program);
     // Reports that no probe matches in a process's program. Called after the program

@@ -18,7 +18,8 @@ int Targets::plant(ps_prochandle& process)
 {
     StaticTable statics;
     std::vector<Site> sites = missing_sites(s_, process, statics);
-    // The agent must watch the process if its later libraries may match.
+    // The agent must watch the process if descriptions may match libraries that the
+    // process loads later.
     if (sites.empty() && (process.watched || !s_.awaits_libraries(process)))
         return 0;
     if (!std::exchange(process.watched, true))
@@ -114,8 +115,9 @@ int Targets::wait(std::uint64_t longest_ns, int also)
     return ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
 }
 
-// Stops after max_handling_ns, because targets can cause events faster than they are
-// handled. Each call begins with another agent, so that no agent is delayed forever.
+// Handles pending events of the agents. Stops after max_handling_ns, because targets
+// can cause events faster than they are handled. Each call begins with another agent,
+// so that no agent is delayed forever.
 void Targets::handle_events()
 {
     const std::size_t n_agents = s_.processes.n_agents();
@@ -131,7 +133,8 @@ void Targets::handle_events()
             return;
 }
 
-// Returns false if the time limit is reached.
+// Handles pending events of one domain's agent. Returns false if the time limit is
+// reached.
 bool Targets::handle_events_of(std::size_t domain, std::uint64_t until_ns)
 {
     AgentClient* agent = s_.processes.agent(domain);
@@ -200,8 +203,7 @@ bool Targets::handle_events_of(std::size_t domain, std::uint64_t until_ns)
     return false;
 }
 
-// Called after an agent has died. The session loses the processes of the agent's
-// domain.
+// Called after an agent has died. Marks the processes of the agent's domain as lost.
 void Targets::lose_agent(std::size_t domain, const std::string& why)
 {
     std::vector<ps_prochandle*> lost;

@@ -34,7 +34,7 @@ public:
     // Waits at most `longest_ns`, which is less than one second. Returns the result of
     // poll(2), or 1 if an event is already pending.
     int wait(std::uint64_t longest_ns, int also);
-    // Takes at most 100 ms.
+    // Handles pending events of the agents, for at most 100 ms.
     void handle_events();
     // Grabs new processes in which descriptions match. A process is checked several
     // times, because it loads its libraries one after the other.

@@ -23,7 +23,7 @@ public:
 
     // Returns the symbols of a process, or null if they could not be read.
     ProcessSymbols* find(pid_t pid);
-    // Reads the symbols again. If that fails, keeps the earlier ones.
+    // Reads the symbols again. If that fails, keeps the symbols that were read before.
     Result<ProcessSymbols*> open(pid_t pid);
     // Sets the maximum number of processes (at least 1). Removes the least recently
     // used ones.

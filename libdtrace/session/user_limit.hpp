@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Decides which processes may become targets. If targets share data through the D
-// program, all targets must belong to the trust domain of the first one. With -x
+// program, all targets must belong to the trust domain of the first target. With -x
 // trust=all, all processes belong to one domain.
 #pragma once
 
@@ -19,7 +19,8 @@ public:
     // Returns whether a process may become a target, and records it as omitted if not.
     // `shared` names the data that targets share (Backend::shared_between_targets()).
     bool admits(pid_t pid, const std::string& shared);
-    // Reports the omitted processes if one of their users is new.
+    // Reports the number of omitted processes, if a user of these processes has not
+    // been reported yet.
     void report_left_out();
 
 private:

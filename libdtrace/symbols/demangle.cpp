@@ -179,8 +179,8 @@ std::size_t start_of_name(std::string_view text)
     return 0;
 }
 
-// Adds the lengths of the name and of the output to `cost`, even if the output is
-// refused.
+// Demangles a name. Adds the lengths of the name and of the output to `cost`, even if
+// the output is refused.
 std::optional<std::string> demangle_counted(std::string_view name, std::size_t& cost)
 {
     cost += name.size();

@@ -114,8 +114,9 @@ public:
     bool has_modules_of(const ProcessSymbols& other) const;
 
     Symbol lookup(TargetAddr addr) const;
-    // Finds a function in the modules that match_modules() selects. An exact name takes
-    // precedence over a match(). The error not_found contains suggestions.
+    // Finds a function in the modules that match_modules() selects. A function with
+    // exactly this name takes precedence over the results of match(). The error
+    // not_found contains suggestions.
     Result<FunctionAt> lookup(std::string_view module, std::string_view function) const;
     // Returns all functions that a description's module and function fields select.
     std::vector<FunctionAt> match(std::string_view module,

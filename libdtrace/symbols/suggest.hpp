@@ -2,9 +2,10 @@
 // Suggestions ("did you mean"): the names that are nearest to the typed text.
 //
 // A name is near if its edit distance (insert, delete, replace, swap neighbours) is at
-// most 2. The limit is 1 if the typed text is shorter than four bytes. A name that
-// starts with the typed text (at least two bytes) has a distance of at most 3 and is
-// also near. The nearest name comes first, and shorter names come before longer ones.
+// most 2. The limit is 1 if the typed text is shorter than four bytes. If the typed
+// text has at least two bytes, each name that starts with it is also near, and has a
+// distance of at most 3. The nearest name comes first, and shorter names come before
+// longer ones.
 #pragma once
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 // Threads that wait for the client, and the limit of that wait.
 //
 // A thread that loads a library waits until the client has planted probes in the
-// library, but at most 10 s. After that the client is considered silent, and no thread
-// waits for it until it sends a request.
+// library, but at most 10 s. After 10 s, the client is considered silent. No thread
+// waits for a silent client. When the client sends a request, it is no longer silent.
 //
 // A silent client gets at most one report of library changes per process. This is
 // enough, because the client examines all libraries when it handles a report.
@@ -38,8 +38,9 @@ public:
     // Sends the events that were held back. Called when the client is no longer silent.
     void report_held_back();
 
-    // Keeps a stopped thread from running until the client has answered the last
-    // library change of its process, or until release_overdue() ends the wait.
+    // Keeps a stopped thread from running. The hold ends when the client has answered
+    // the last library change of the thread's process, or when release_overdue() ends
+    // it.
     void hold(Thread& thread);
     // Releases the threads of a process that wait for an answer to `change` or to an
     // earlier change. If `change` is nullopt, releases all threads.

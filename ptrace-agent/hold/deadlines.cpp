@@ -15,7 +15,7 @@
 // - It has run for half a second since the budget was spent. For example, the kernel
 //   may repeat a page fault without end (userfaultfd).
 // - The agent has waited for 10 s.
-// - The consumer has exited. Other targets then wait for their release.
+// - The consumer has exited, because the agent must then release all other targets.
 // - The process was given up before.
 #include "ptrace-agent/hold/tracees.hpp"
 
@@ -50,8 +50,8 @@ std::uint64_t Tracees::exec_timeout_ns(pid_t of) const
     return processes_.size() > n_own ? stop_timeout_ns : lone_exec_ns;
 }
 
-// Returns after how many milliseconds a wait checks its deadline. Never returns 0, so
-// that a wait finds a stop that has already happened.
+// Returns after how many milliseconds a wait is interrupted to check its deadline. The
+// result is never 0, because the wait must first find a stop that has already happened.
 int look_in_ms(const AddressSpace& space)
 {
     return space.budget.is_spent() ? 1 : look_again_ms;

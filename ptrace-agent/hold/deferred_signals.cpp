@@ -13,8 +13,8 @@
 
 namespace dt::agent {
 
-// Returns whether the signal was sent with tgkill(2), as we send deferred signals
-// again. If the kernel's queue is full, the siginfo is empty (SI_USER, pid 0).
+// Returns whether a signal looks like a deferred signal that we have sent again with
+// tgkill(2). If the kernel's queue was full, the siginfo is empty (SI_USER, pid 0).
 static bool is_resent(const siginfo_t& info)
 {
     return info.si_code == SI_TKILL || (info.si_code == SI_USER && info.si_pid == 0);
@@ -28,7 +28,7 @@ bool is_stop_signal(int signal)
     return (signal_bit(signal) & stop_signals) != 0;
 }
 
-// Returns the pending signals that the kernel discards when this signal is sent.
+// Returns the set of pending signals that the kernel discards when `signal` is sent.
 static std::uint64_t cancelled_by(int signal)
 {
     if (is_stop_signal(signal))
@@ -47,10 +47,10 @@ void cancel_deferred(Process& process, int arrived)
         });
 }
 
-// Returns whether this is a job-control signal that needs no deferral, because the
-// program has no handler for it. Sets Thread::delivers for a stop signal. Returns false
-// for a stop signal that was sent only to the thread. It may come from stop() in the
-// current clause, which must end first.
+// Returns whether this is a job-control signal that need not be deferred, because the
+// program has no handler for it. If it is a stop signal, stores it in Thread::delivers.
+// Returns false for a stop signal that was sent only to the thread, because the signal
+// may come from stop() in the current clause. The clause must end first.
 static bool take_job_control(Thread& thread, const siginfo_t& info)
 {
     const int signal = info.si_signo;
@@ -131,8 +131,8 @@ void restore_deferred(Thread& thread, int signal)
     if (is_ours)
         set_siginfo(thread.tid, sent->info);
     // If the siginfo is not ours, another signal with this number arrived first. The
-    // kernel has then merged a standard signal with ours. A real-time signal of ours is
-    // still queued.
+    // kernel has merged a standard signal with ours. If ours is a real-time signal, it
+    // is still queued.
     if (is_ours || signal < SIGRTMIN)
         thread.deferred.erase(sent);
 }
@@ -146,7 +146,8 @@ void resend_deferred(Thread& thread)
         if (each.sent)
             return false;
         // The kernel queues a signal with its original siginfo if si_code is negative.
-        // If the queue is full, it refuses a real-time signal, so nothing is lost.
+        // If the queue is full, the kernel refuses the signal instead of dropping its
+        // siginfo.
         if (signal >= SIGRTMIN && each.info.si_code < 0 &&
             each.info.si_code != SI_TKILL &&
             syscall(SYS_rt_tgsigqueueinfo, pid, thread.tid, signal, &each.info) == 0)

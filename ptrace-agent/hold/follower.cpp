@@ -182,8 +182,8 @@ void Follower::hold_after_exec(Thread& thread)
         return tracees_.drop_thread(thread, status);
     thread.status = status;
     thread.interrupted = false;
-    // In a group-stop, the kernel reports the group-stop instead of the interrupt. The
-    // thread then stays stopped without a hold.
+    // If the process is in a group-stop, the kernel reports the group-stop instead of
+    // the interrupt. The thread needs no hold, because the group-stop keeps it stopped.
     if (!thread.is_interrupt()) {
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
@@ -195,8 +195,8 @@ void Follower::hold_after_exec(Thread& thread)
 constexpr const char* late_child =
     "a new child or thread did not stop before the deadline";
 
-// Finishes the parent's step (struct Step) in a child, which has a copy of the
-// registers.
+// Finishes the parent's out-of-line step (struct Step) in a new child. The child starts
+// with a copy of the parent's registers.
 static void finish_step_in(pid_t child, const Step& step)
 {
     user_regs_struct user;
@@ -233,7 +233,8 @@ void Follower::handle_new_task(Thread& parent)
 
     if (event == PTRACE_EVENT_CLONE && same_group(process.pid, child)) {
         if (parent.step.active) {
-            // The new thread starts in the parent's slot.
+            // The parent is executing a displaced instruction in a slot. The new thread
+            // starts in the same slot.
             WaitStatus status;
             Waited waited = tracees_.wait_for_stop(*process.space, child, status);
             if (waited == Waited::ended)
@@ -312,8 +313,9 @@ void Follower::begin_program(Thread& thread)
     for (auto& [tid, other] : process.threads) {
         if (other.get() == &thread)
             continue;
-        // The thread that called execve(2) now has the leader's tid. The deferred
-        // signals move to the leader.
+        // The thread that called execve(2) now has the leader's tid, but its deferred
+        // signals are recorded under its old tid. So the deferred signals of all other
+        // threads are moved to the leader.
         std::copy_if(other->deferred.begin(), other->deferred.end(),
                      std::back_inserter(thread.deferred),
                      [](const DeferredSignal& each) { return !each.sent; });

@@ -56,7 +56,8 @@ public:
     // address space keeps its probes.
     void begin_program(Thread& thread);
     // Holds a thread at the end of its execve(2) until the client has planted probes.
-    // The hold is not at the exec event, because no system call can be injected there.
+    // The hold is not at the exec event, because no system call can be injected at that
+    // event.
     void hold_after_exec(Thread& thread);
 
 private:

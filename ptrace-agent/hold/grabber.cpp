@@ -23,9 +23,9 @@
 namespace dt::agent {
 
 // A thread that exited before it was seized may have created another thread. So passes
-// over the list are repeated until a pass finds only seized threads. The first pass has
-// no deadline, because there may be many threads. Later passes are short unless the
-// process keeps creating threads.
+// over the list of threads are repeated until a pass finds only seized threads. The
+// first pass has no deadline, because there may be many threads. Later passes are short
+// unless the process keeps creating threads.
 Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
 {
     const pid_t pid = process.pid;
@@ -71,8 +71,8 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
 }
 
 // A thread that is seized inside clone(2) may still create an untraced thread. So this
-// function is called after all threads have stopped. The kernel's list may end early if
-// a thread exits, so the number of threads is compared as well.
+// function is called after all threads have stopped. The kernel's list of threads may
+// end early if a thread exits, so the number of threads is compared as well.
 bool Grabber::has_missed_thread(const Process& process)
 {
     const std::vector<pid_t> all = threads_of(process.pid);
@@ -86,8 +86,8 @@ bool Grabber::has_missed_thread(const Process& process)
            });
 }
 
-// Returns whether the process has exited and has been reaped. Another process may then
-// have its pid.
+// Returns whether the process has exited and has been reaped. Its pid may now belong to
+// another process.
 static bool has_ended(const Fd& process)
 {
     return process &&
@@ -95,7 +95,7 @@ static bool has_ended(const Fd& process)
            errno == ESRCH;
 }
 
-// A thread can be seized inside execve(2). Its new memory is then only partly mapped.
+// A thread can be seized inside execve(2), when its new memory is only partly mapped.
 // The client wants to trace the new program, so this exec is not reported to the
 // client.
 bool Grabber::await_exec(const AddressSpace& space)

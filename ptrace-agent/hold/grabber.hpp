@@ -2,8 +2,9 @@
 // Attaches to a process that is already running.
 //
 // PTRACE_SEIZE stops no thread. The agent seizes the threads until a pass over
-// /proc/PID/task finds no new one. The kernel attaches to the children of seized
-// threads. refusals.hpp finds out why a process cannot be seized.
+// /proc/PID/task finds no new one. If a seized thread creates a thread or process, the
+// kernel attaches the agent to it. refusals.hpp finds out why a process cannot be
+// seized.
 #pragma once
 
 #include "ptrace-agent/hold/follower.hpp"

@@ -36,9 +36,10 @@ static Error exec_error(const std::string& name, int error)
     return Error{Code::invalid, name + ": " + std::strerror(error), error};
 }
 
-// Returns whether the process group is orphaned (POSIX): no member has a parent outside
-// the group but in its session. Only the consumer's ancestors are examined, because
-// such a parent is usually the shell that started the consumer.
+// Returns whether the process group is orphaned (POSIX). A group is orphaned if no
+// member has a parent that is in the same session but in another group. Only the
+// consumer's ancestors are examined, because such a parent is usually the shell that
+// started the consumer.
 static bool is_orphaned(pid_t group)
 {
     for (pid_t member = getppid(); member > 1 && getpgid(member) == group;) {
@@ -50,8 +51,8 @@ static bool is_orphaned(pid_t group)
     return true;
 }
 
-// Runs in the child: restores the signal handling that the agent has changed, waits
-// until the pipe `go` is closed, and executes the command. If that fails, writes the
+// Runs in the child. Restores the signal handling that the agent has changed, and waits
+// until the pipe `go` is closed. Then executes the command. If that fails, writes the
 // errno to the pipe `failed`.
 [[noreturn]] static void become(const Command& command, pid_t group, int go, int failed)
 {
@@ -118,10 +119,11 @@ static Result<Started> start_command(const Command& command, bool inside,
         return errno_error("pipe");
     Fd failed_read(failed[0]), failed_write(failed[1]);
     pid_t group = getpgid(getppid());
-    // The command joins the consumer's process group. If the group is orphaned, the
-    // agent joins it, too. Otherwise the exit of the command or the agent would make
-    // the group orphaned again. The kernel then sends SIGHUP to the group if a member
-    // is stopped.
+    // The command joins the consumer's process group. Suppose that this group is
+    // orphaned, and that the agent, the command's parent, stays outside it. Then the
+    // group is not orphaned while both exist, and becomes orphaned again when one of
+    // them exits. At that time, the kernel sends SIGHUP to the group if a member is
+    // stopped. So the agent joins an orphaned group, too.
     if (is_orphaned(group))
         setpgid(0, group);
     pid_t pid = fork();

@@ -4,9 +4,9 @@
 //
 //   fork ─> child waits ─> agent seizes it ─> exec ──> preinit ──> entry point ──> main
 //
-// preinit is the dynamic linker's report that all objects are mapped. main() is found
-// without a symbol: it is the first argument of the first call after the entry point
-// (__libc_start_main()). The agent steps to that call.
+// preinit is the point at which the dynamic linker reports that all objects are mapped.
+// main() is found without a symbol: it is the first argument of the first call after
+// the entry point (__libc_start_main()). The agent steps to that call.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"

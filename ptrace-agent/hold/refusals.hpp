@@ -10,9 +10,9 @@
 
 namespace dt::agent {
 
-// Refuses a process with a shadow stack. A call that is moved for a probe does not
-// change the shadow stack, so the next return would kill the process. The error message
-// begins with `name`.
+// Refuses a process with a shadow stack. If a call instruction is moved for a probe, it
+// does not change the shadow stack, so the next return would kill the process. The
+// error message begins with `name`.
 Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name);
 // Refuses a process that runs a 32-bit program, with Code::unsupported.
 Result<Ok> refuse_32_bit(pid_t pid, const std::string& name);

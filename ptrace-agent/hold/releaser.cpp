@@ -16,7 +16,8 @@ namespace dt::agent {
 constexpr std::uint64_t signals_ns = 1'000'000'000;
 constexpr std::uint64_t last_call_ns = 100'000'000;
 // The time slice of a target in a round of release_everything(). It is divided by n +
-// 1, where n is the number of targets that needed more time in this round.
+// 1, where n is the number of targets that have already used up their slice in this
+// round.
 constexpr std::uint64_t slice_ns = 100'000'000;
 constexpr std::uint64_t least_slice_ns = 10'000'000;
 constexpr std::uint64_t all_unmaps_ns = 1'000'000'000;
@@ -213,7 +214,7 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
         hits_.undo(*thread, true);
     }
     // If a thread has executed another program, the kernel does not report the exits of
-    // the other threads. begin_program() removes them.
+    // the process's other threads. begin_program() removes them.
     for (pid_t tid : tracees_.tids_in(*space)) {
         Thread* thread = tracees_.find_thread(tid);
         if (thread != nullptr && thread->is_pending() &&
@@ -242,8 +243,9 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     space->slots.forget_pages();
     const TargetAddr stub_in_use =
         injector_.is_stub_in_use(*space) ? space->call_place.stub() : TargetAddr{};
+    // The stub must be removed before the threads are detached.
     if (stub_in_use.value == 0)
-        space->call_place.remove_stub(*space); // before a thread is released
+        space->call_place.remove_stub(*space);
     for (Thread* thread : tracees_.threads_in(*space)) {
         thread->held = false;
         thread->awaits = 0;
@@ -256,7 +258,7 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     }
     // The remaining threads are detached at their next stop.
     space->forget_all();
-    space->call_place.keep_stub(stub_in_use); // until the injected call has returned
+    space->call_place.keep_stub(stub_in_use); // until the call has returned
     return true;
 }
 
@@ -281,7 +283,7 @@ std::vector<std::shared_ptr<AddressSpace>> Releaser::take_unreleased()
 void Releaser::release_everything()
 {
     n_slow_unmaps_ = 0;
-    std::uint64_t ends = 0; // deadline of all rounds, set after the first one
+    std::uint64_t ends = 0; // deadline of all rounds, set after the first round
     std::size_t n_late = 0;
     auto is_released = [&](const std::shared_ptr<AddressSpace>& space) {
         const bool last = ends != 0 && monotonic_ns() >= ends;

@@ -58,8 +58,9 @@ public:
     void release_everything();
 
     // Removes the jumps from the text, lets the threads leave our code, and unmaps our
-    // code. Returns false if a thread needs another try. If a thread cannot leave, our
-    // code stays mapped, but fires no probes.
+    // code. If a thread did not leave our code in time, Try::again makes the function
+    // return false. With Try::last, our code stays mapped in this case, but fires no
+    // probes.
     bool remove_runtime(StoppedWorld& world, Try which = Try::last);
     // Prepares the address space for another runtime, after remove_runtime().
     static void forget_jumps(AddressSpace& space);
@@ -68,9 +69,9 @@ public:
     void detach_thread(Thread& thread, int signal);
 
 private:
-    // Releases all processes of an address space. Returns false if a thread needs
-    // another try. The threads then continue. The text may be restored, but our code
-    // stays mapped.
+    // Releases all processes of an address space. With Try::again, returns false if a
+    // thread did not stop or leave our code in time. If it returns false, the threads
+    // continue. The text may be restored, but our code stays mapped.
     bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
     // Waits for the threads that must receive deferred signals before they are
     // detached. After the timeout, detaches from them anyway, and deferred signals may

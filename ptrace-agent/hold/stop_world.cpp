@@ -12,8 +12,8 @@
 //   instruction has not run yet, it is emulated or executed later, without firing
 //   again.
 //
-// A thread counts as stopped without a report if it handles our interrupt before it
-// runs user code:
+// A thread counts as stopped without a report if it cannot run user code before it
+// handles our interrupt:
 // - a thread that waits in the kernel for its vfork child
 // - a thread in uninterruptible sleep
 // - a leader that has exited before its threads
@@ -100,7 +100,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
                 ptrace(PTRACE_INTERRUPT, thread->tid, nullptr, nullptr);
             }
             // If the vfork child has left this memory, the kernel will report a stop of
-            // the thread.
+            // its parent `thread`.
             bool waits = thread->in_vfork && guest_of(*thread) != 0;
             all_stopped = all_stopped && waits;
         }

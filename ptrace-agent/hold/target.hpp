@@ -71,8 +71,8 @@ struct TrapHandler {
 // A signal that waits until its thread has left our code.
 struct DeferredSignal {
     siginfo_t info;
-    // Whether the signal was sent to the thread again. The siginfo of its stop then
-    // differs from `info`.
+    // Whether the signal has been sent to the thread again. If so, the kernel reports a
+    // siginfo that differs from `info`.
     bool sent;
 };
 
@@ -119,7 +119,7 @@ struct Thread {
     // back to it. Otherwise 0.
     TargetAddr hit_at;
     Step step;
-    TargetAddr slot_holds;                  // the site whose copy is in its slot
+    TargetAddr slot_holds;                  // the site of the instruction in its slot
     std::vector<TrapHandler> trap_handlers; // still running, the innermost is last
     // The site of an interrupted system call that will be restarted. The next hit of
     // the site belongs to the same call.
@@ -218,8 +218,9 @@ struct Process {
     bool followed = false; // it became a target as the child of a target
     Inheritance inherited; // for a followed child until its probes are planted
     TrapAction trap_action;
-    // Whether a thread with a certain signal mask blocks SIGTRAP. The key is the mask
-    // without its SIGTRAP bit. Not recorded at a hit, because the hit unblocks SIGTRAP.
+    // Maps a signal mask without SIGTRAP to whether threads with this mask block
+    // SIGTRAP. Nothing is recorded at a hit of a breakpoint, because the hit unblocks
+    // SIGTRAP.
     std::unordered_map<std::uint64_t, bool> trap_blocked;
 };
 

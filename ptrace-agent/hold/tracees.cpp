@@ -227,8 +227,9 @@ static bool has_raised_signal(const Thread& thread)
 }
 
 // The kernel reports our interrupt before a queued signal, for example the SIGTRAP of a
-// breakpoint. If the pc were moved first, the signal would seem to belong to another
-// instruction. So the thread is continued until it stops for the signal.
+// breakpoint. If the agent moved the pc before it received the signal, the signal would
+// seem to belong to another instruction. So the thread is continued until it stops for
+// the signal.
 bool Tracees::take_raised_signal(Thread& thread)
 {
     if (thread.event() != PTRACE_EVENT_STOP || !has_raised_signal(thread) ||

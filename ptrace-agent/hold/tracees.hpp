@@ -40,8 +40,8 @@ public:
     // handler prepares the thread for the case that the agent dies
     // (HitHandler::secure()).
     virtual void secure_hit(Thread& thread) = 0;
-    // Handles a stop of a thread whose injected system call did not return in time.
-    // Returns false if the stop belongs to the call. The thread has then been resumed.
+    // Handles a stop of a thread whose injected system call did not return in time. If
+    // the stop belongs to the call, resumes the thread and returns false.
     virtual bool end_late_call(Thread& thread) = 0;
     // Finishes the trap or step of a stopped thread, because the text may change.
     virtual void settle(Thread& thread) = 0;
@@ -88,7 +88,8 @@ public:
     pid_t guest_of(const Thread& thread) const;
     Process& add_process(pid_t pid, std::shared_ptr<AddressSpace> space);
     Thread& add_thread(Process& process, pid_t tid);
-    // Removes a thread that has exited. If it was the last one, its process has ended.
+    // Removes a thread that has exited. If it was the last thread of its process,
+    // removes the process, too.
     void drop_thread(Thread& thread, WaitStatus status);
     void remove_thread(Thread& thread); // after it was detached
     void remove_process(pid_t pid);
@@ -126,7 +127,8 @@ public:
     bool any_ready() const { return !ready_.empty(); }
     void add_ready(pid_t tid) { ready_.push_back(tid); }
     void handle_ready();
-    // Handles only the stops that is_simple() allows. Called during a long operation.
+    // Handles only the pending stops for which is_simple() is true. Called during a
+    // long operation.
     void pass_signals();
 
     void go_on(Thread& thread, int signal = 0) { handler_.go_on(thread, signal); }

@@ -32,7 +32,8 @@ inline bool set_gs_base(pid_t tid, std::uint64_t value)
            0;
 }
 
-// Sets gs_base to 0 if it is `key`. The program may have set its own gs_base.
+// Sets gs_base to 0 if it is `key`. Otherwise the program has set its own gs_base,
+// which is kept.
 inline void remove_gs_key(pid_t tid, std::uint64_t key)
 {
     user_regs_struct user;

@@ -26,9 +26,9 @@ static Result<Ok> check_part(int fd, std::uint64_t bytes, const char* part)
     return Ok{};
 }
 
-// Returns a read-only descriptor of the same file, or an empty Fd on failure. The
-// session's file cannot be opened again (base/memfd.hpp), so its descriptor is
-// duplicated.
+// Returns a read-only descriptor of the same file, or an empty Fd on failure. A
+// descriptor that is already read-only is duplicated, because the session's file cannot
+// be opened again (base/memfd.hpp).
 static Fd read_only_copy(int fd)
 {
     if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)

@@ -53,8 +53,8 @@ public:
 
     // Returns the next doorbell that rang, or nothing. Does not wait.
     std::optional<Ring> next();
-    // Returns whether another process has made the descriptor blocking. Doorbells are
-    // then no longer served, and waiting threads continue without a reply.
+    // Returns whether another process has made the descriptor blocking. If so, the
+    // doorbells are no longer served, and waiting threads continue without a reply.
     bool tampered() const { return tampered_; }
     // Lets the threads at this doorbell continue. Protects the other doorbell first, so
     // that one of the two is always protected.

@@ -2,8 +2,9 @@
 // Makes system calls in a target, through one of its stopped threads.
 //
 // The agent sets the thread's registers and lets the thread execute one `syscall`
-// instruction. Then it restores the registers and the signal mask. The thread is in the
-// same kind of stop as before. There are two places for the instruction:
+// instruction. Then it restores the registers and the signal mask. After the call, the
+// thread is in the same kind of stop as before. The instruction is in one of two
+// places:
 //
 //   call_stub()     The stub in unused bytes of the text. If the agent dies during the
 //                   call, the stub itself restores the registers and the mask.

@@ -4,8 +4,8 @@
 //   late ── PTRACE_INTERRUPT ──> stops within recall_ns: it is restored at once
 //                             └> does not stop: it is restored at its next stop
 //
-// Thread::late_call keeps the registers and the signal mask from before the call, until
-// the thread is restored.
+// To restore a thread means to set the registers and the signal mask that it had before
+// the call. Thread::late_call keeps both until then.
 //
 // A late thread is in the stub (call_stub.S), or is about to enter it. It may wait for
 // a lock in the kernel or for a processor. Until the thread is restored, the stub must
@@ -13,7 +13,7 @@
 // thread.
 //
 // A frozen thread (cgroup.freeze), or a thread that has not entered the call, does stop
-// at PTRACE_INTERRUPT. The call was then not made.
+// at PTRACE_INTERRUPT. In these cases, the call was not made.
 #include "ptrace-agent/inject/injector.hpp"
 
 #include "base/clock_ns.hpp"
@@ -37,7 +37,7 @@ bool Injector::is_stub_in_use(const AddressSpace& space) const
 
 // Ends the late call of a stopped thread (Thread::late_call), and restores the thread.
 // Removes the stub if no other thread has a late call. Returns false if the injected
-// call caused the stop. The thread then runs, and will stop once more.
+// call caused the stop. In that case the thread runs, and will stop once more.
 bool Injector::end_late_call(Thread& thread)
 {
     const auto call = std::exchange(thread.late_call, std::nullopt);
@@ -56,7 +56,7 @@ bool Injector::end_late_call(Thread& thread)
     if (!of_the_call)
         return true;
     // The seccomp filter stays suspended. Otherwise the kernel would apply it to the
-    // call that was skipped.
+    // injected call, which is skipped.
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
     thread.move_to(ThreadState::running);
     resume_thread(PTRACE_CONT, thread.tid, 0);

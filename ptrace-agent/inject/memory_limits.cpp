@@ -17,7 +17,7 @@ static std::uint64_t status_kib(pid_t pid, const char* name)
         status_number(read_proc_file(pid, "status"), name));
 }
 
-// The program keeps half of the address space that it may still map.
+// The runtime may use at most half of the address space that the program may still map.
 std::string address_space_refusal(pid_t pid, std::uint64_t bytes)
 {
     rlimit limit{};

@@ -15,8 +15,10 @@ namespace dt::agent {
 // empty string.
 std::string address_space_refusal(pid_t pid, std::uint64_t bytes);
 
-// Says which pages of new mappings the kernel locks after mlockall(2): none, each page
-// at its first access (MCL_FUTURE | MCL_ONFAULT), or all pages at once (MCL_FUTURE).
+// Says which pages of new mappings the kernel locks after mlockall(2):
+// - none
+// - each page at its first access (MCL_FUTURE | MCL_ONFAULT)
+// - all pages when they are mapped (MCL_FUTURE)
 enum class FutureLocks : std::uint8_t { none, on_fault, at_once };
 // Returns the size of the memory that the process has locked, in KiB.
 std::uint64_t locked_kib(pid_t pid);

@@ -77,12 +77,12 @@ std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
     return pc < fixup.end ? std::optional(fixup.to) : std::nullopt;
 }
 
-// The engine executes all clauses of a probe with more clauses.
+// If a probe has more clauses than this, the engine executes all of them.
 constexpr std::size_t max_clauses = 8;
 
-// Stores the ECBs of a probe in `all`, in program order, and returns them. Returns none
-// if the probe has too many ECBs, if targets do not fire it, or if an ECB is being
-// added.
+// Stores the ECBs of a probe in `all`, in program order, and returns them. Returns an
+// empty span if the probe has too many ECBs, if targets do not fire it, or if an ECB is
+// being added.
 static std::span<const std::uint32_t>
 ecbs_of(const dt_arena* arena, const dt_probe& probe,
         std::array<std::uint32_t, max_clauses>& all)
@@ -97,7 +97,7 @@ ecbs_of(const dt_arena* arena, const dt_probe& probe,
             return {};
         all[n++] = epid;
     }
-    // While an ECB is being added, the two counts differ.
+    // While an ECB is being added, the list and the number of ECBs in `flags` differ.
     if (probe.flags >> DT_PROBE_ECBS_SHIFT != n)
         return {};
     return std::span(all).first(n);

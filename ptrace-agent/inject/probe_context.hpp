@@ -28,7 +28,7 @@ public:
     {
     }
 
-    // Serves a fault or trap of the runtime. The thread may then continue. Returns
+    // Serves a fault or trap of the runtime, so that the thread can continue. Returns
     // false if the stop has another reason.
     bool serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struct& user);
     // Replaces the registers and the fault address of a moved instruction with those of

@@ -19,7 +19,7 @@
 namespace dt::agent {
 
 constexpr std::size_t slot_page_bytes = 16384;
-// The agent abandons a call after this many other stops.
+// The agent abandons a call after this many stops that do not belong to the call.
 constexpr int max_other_stops = 64;
 
 // Searches the first 8 MiB of a mapping for a `syscall` instruction.
@@ -63,9 +63,9 @@ static TargetAddr stub_place(const Mapping& mapping)
     return {(mapping.end.value - call_stub().size() - 16) & ~15ull};
 }
 
-// Returns whether a mapping contains the stub of an agent that was killed, and no
-// thread is in that stub. Such a stub is reused, because a mapping has only one place
-// for a stub.
+// Returns whether the mapping contains a stub that can be reused: a killed agent has
+// left the stub, and no thread is in it. A second stub cannot be written, because a
+// mapping has only one place for a stub.
 static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
                          const std::vector<Thread*>& threads)
 {
@@ -234,9 +234,10 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     }
     bool kept =
         signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
-    // The signal can be delivered after the call only if the call is single-stepped. If
-    // the agent dies during the step, the step's SIGTRAP kills the program. So an
-    // asynchronous signal is deferred and sent again later.
+    // The signal of the current stop can be delivered after the call only if the call
+    // is single-stepped (step_over_call()). If the agent dies during the step, the
+    // step's SIGTRAP kills the program. So an asynchronous signal is deferred instead,
+    // and sent again later.
     bool resent = kept && thread.is_pending() && !is_synchronous(info);
     if (resent)
         defer_signal(thread, info);
@@ -288,9 +289,8 @@ Waited Injector::run_to_stop(Thread& thread, int request, WaitStatus& status)
 }
 
 // Makes a call in a thread that has no signal to deliver. The thread runs to the entry
-// of the call, to its exit, and to a stop for PTRACE_INTERRUPT. After that stop, the
-// kernel still restarts the program's interrupted system call, and a group-stop
-// continues.
+// of the call, to its exit, and to a stop for PTRACE_INTERRUPT. From that last stop,
+// the kernel can still restart a system call of the program, or continue a group-stop.
 Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
 {
     pid_t tid = thread.tid;
@@ -338,8 +338,8 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
 }
 
 // Makes a call in a thread that has stopped for a signal. The signal must be delivered
-// after the call, which is possible only from a stop for a signal. So the call is
-// single-stepped.
+// after the call. The kernel can deliver it only from a stop for a signal, and a single
+// step ends in such a stop. So the call is single-stepped.
 Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t insn,
                                                bool& in_group_stop)
 {

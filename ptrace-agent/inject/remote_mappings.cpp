@@ -3,9 +3,10 @@
 // the target creates. The agent copies both ends of the pair (pidfd_getfd).
 //
 // socketpair(2) and recvmsg(2) write descriptor numbers into the target's memory, where
-// another process may change them. So the agent does not read them. Instead, it
-// predicts each number, because the kernel allocates the lowest free numbers. It then
-// copies each descriptor and checks that the descriptor refers to the expected file.
+// another process may change them. So the agent does not read these numbers. Instead,
+// it predicts each number, because the kernel allocates the lowest free numbers. It
+// then copies each descriptor and checks that the descriptor refers to the expected
+// file.
 #include "ptrace-agent/inject/remote_mappings.hpp"
 
 #include "base/page_bytes.hpp"
@@ -274,7 +275,7 @@ Fd RemoteMappings::take(int fd)
 }
 
 // Returns whether the descriptor is a userfaultfd. On another file, ioctl(2) could
-// block forever or have any effect.
+// block forever or have an arbitrary effect.
 static bool is_userfaultfd(const Fd& fd)
 {
     return fd && read_proc_link(getpid(), "fd/" + std::to_string(fd.get())) ==

@@ -44,7 +44,7 @@ public:
     void keep() { undone_.erase(undone_.begin() + 1, undone_.end()); }
 
     // Adds MCL_ONFAULT to the program's mlockall(MCL_FUTURE) until the destructor runs.
-    // Otherwise the kernel would load the entire arena at once.
+    // Without MCL_ONFAULT, the kernel would load the entire arena at once.
     Result<Ok> defer_locks();
     // Unlocks one of our regions and excludes it from the program's core dumps.
     void own(TargetAddr at, std::uint64_t bytes);

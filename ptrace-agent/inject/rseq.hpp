@@ -2,16 +2,17 @@
 // Restartable sequences (rseq) of a target's threads. Compiled code uses them to count.
 //
 // Compiled code expects a thread's struct rseq at one fixed distance from fs_base, as
-// in glibc 2.35 and later. It relies on the cpu_id there if it is a valid CPU number. A
-// thread without a struct rseq there is handled as follows:
+// in glibc 2.35 and later. If the cpu_id there is a valid CPU number, the code relies
+// on it. A thread without a struct rseq there is handled as follows:
 //
-//   not registered     The cpu_id must be negative. glibc registers new threads later. A
-//                      reused stack may contain an old cpu_id, which begin() corrects.
+//   not registered     The cpu_id must be negative. glibc registers a new thread after
+//                      its start. A reused stack may contain an old cpu_id, which
+//                      begin() corrects.
 //   vfork, CLONE_VM    The child uses its parent's fs_base. No sequences are used while
 //                      the child lives.
 //   any other case     No sequences are used in this target.
 //
-// Without sequences the same code counts with locked instructions.
+// Without sequences, the same code counts with locked instructions.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"

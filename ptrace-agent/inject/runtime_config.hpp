@@ -78,8 +78,9 @@ public:
                          std::uint64_t{value_high} << 32 | value, __ATOMIC_RELEASE);
     }
 
-    // These functions return the memory of a part of own(), in the private or in the
-    // shared copy, so that the caller can prefault it.
+    // These functions return the memory of a part of own(), so that the caller can
+    // prefault it. own_pages() returns the private copy, and shared_pages() returns the
+    // shared copy.
     std::span<std::byte> own_pages(std::span<const std::byte> part) const
     {
         return {const_cast<std::byte*>(part.data()), part.size()};

@@ -55,17 +55,19 @@ static bool step_aside(AddressSpace& space, const Thread& thread,
     if (!found)
         return false;
     const PatchPlace& place = found->place;
-    // The jump has overwritten the window's later instructions.
+    // A thread before a later instruction of the window cannot be moved, because the
+    // jump has overwritten that instruction.
     bool before =
         place.kind == PatchPlace::head && place.on == found->planted->patch.at;
     return (before || place.kind == PatchPlace::leaving) &&
            put_on_program(space, place, user) && set_regs(thread.tid, user);
 }
 
-// Blocks a thread's asynchronous signals while this object exists. The thread then runs
-// only our code. The original mask is announced in the config, so that the thread can
-// restore it if the agent dies. A seccomp filter could forbid that system call, so the
-// mask of a thread under seccomp is not announced.
+// Blocks a thread's asynchronous signals while this object exists. During this time,
+// the thread runs only our code. The original mask is announced in the config, so that
+// the thread can restore it with a system call if the agent dies. A seccomp filter
+// could forbid this system call, so the mask of a thread under seccomp is not
+// announced.
 class Masked {
 public:
     explicit Masked(Thread& thread)
@@ -103,9 +105,9 @@ private:
     bool known_ = false;
 };
 
-// If a thread has reached the gate (doorbells.hpp), changes `user` so that the thread
-// continues at the moved instruction of its site. Returns false if the thread is at
-// another place, or if its stack cannot be read.
+// If a thread has reached the gate (doorbells.hpp), changes `user`. With these
+// registers, the thread continues at the moved instruction of its site. Returns false
+// if the thread is at another place, or if its stack cannot be read.
 static bool to_moved(AddressSpace& space, user_regs_struct& user)
 {
     std::uint64_t pc = user.rip - space.runtime.image.value;

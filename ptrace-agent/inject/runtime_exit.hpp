@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Moves a thread from our code back into the program, because a signal has arrived for
-// the thread or because the code is about to be removed.
+// the thread or because our code is about to be removed.
 //
 //   for a signal   The signal is deferred. The thread runs to the gate (doorbells.hpp),
 //                  which the agent has shut. The remaining moved instructions are
 //                  emulated or single-stepped. Then the signal is sent again.
 //   for removal    A thread in the runtime runs to the gate. The registers show which
-//                  instruction of the original text is next. The thread continues there.
+//                  instruction of the original text is next. The thread continues at
+//                  that instruction.
 //
 // After eight deferred signals (hold/deferred_signals.hpp), the agent blocks signals
 // while the thread runs in our code. Otherwise the thread might make no progress. If
 // the agent dies during that time, deferred signals are lost, and the thread restores
-// its own mask (masked_tid in runtime.h). The mask of a thread under seccomp is not
-// restored.
+// its own signal mask (masked_tid in runtime.h). The mask of a thread under seccomp is
+// not restored.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"

@@ -41,8 +41,8 @@ public:
     const dt_rt_config& config() const { return config_.own(); }
     RuntimeConfig& writer() { return config_; }
     int read_only_fd() const { return config_.fd(); }
-    // Makes threads that leave the runtime wait at the gate (doorbells.hpp), or lets
-    // them pass.
+    // If `on` is true, threads that leave the runtime wait at the gate (doorbells.hpp).
+    // Otherwise the threads pass the gate.
     void set_gather(bool on) { config_.announce(config().gather, on ? 1 : 0); }
 
     Doorbells doorbells; // if they are not armed, the runtime makes upcalls with a trap
@@ -50,9 +50,9 @@ public:
     // Enables or disables the runtime's probes in this process, but not in its forked
     // children. Returns false if the process has exited.
     bool let_fire(AddressSpace& space, bool on) const;
-    // Gives the runtime the offset of errno, relative to a thread's fs_base. Until
-    // then, the runtime makes upcalls for errno. Does nothing if the runtime is not
-    // loaded.
+    // Gives the runtime the offset of errno, relative to a thread's fs_base. Before
+    // this call, the runtime makes upcalls for errno. Does nothing if the runtime is
+    // not loaded.
     void learn_errno(std::int64_t offset);
     // The threads that may share one fs_base.
     struct SharedBase {
@@ -74,8 +74,8 @@ public:
                at - (image + DT_RT_CODE) < std::uint64_t{DT_RT_CODE_BYTES};
     }
 
-    // Returns the memory for the next n_sites sites and their lists of probes, in both
-    // copies of the config, so that the caller can prefault it.
+    // Returns the memory for the next n_sites sites and their lists of probes, so that
+    // the caller can prefault it. The memory is in both copies of the config.
     std::array<std::span<std::byte>, 4> room_for(std::size_t n_sites);
     // Adds an inert site. Returns its number, or nothing if the table is full.
     std::optional<std::uint32_t> add_site(TargetAddr at);
@@ -89,8 +89,8 @@ public:
     bool set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings);
     // Makes compiled code, instead of the engine, fire the only probe of a site.
     // `clauses` has one element for each clause. Must be called after set_firings().
-    // Does nothing if the site already has compiled code for another probe, until the
-    // site is freed.
+    // Does nothing if the site has had compiled code for another probe since
+    // add_site().
     struct Compiled {
         TargetAddr code;  // if 0, the engine executes this clause and all later ones
         TargetAddr probe; // the struct dt_probe of the clause's probe

@@ -18,8 +18,8 @@
 
 namespace dt::agent {
 
-// With this many sites, the engine executes probes that have several clauses, because
-// no additional sites are added.
+// If there are this many sites, no additional sites are added. Then the engine executes
+// the probes that have several clauses.
 constexpr std::uint32_t max_sites_with_code = DT_RT_MAX_SITES / 2;
 
 std::array<std::span<std::byte>, 4> RuntimeMap::room_for(std::size_t n_sites)
@@ -99,8 +99,9 @@ bool RuntimeMap::tell(const dt_rt_site& site, const Compiled& compiled)
     return true;
 }
 
-// Returns an additional site that runs a clause and then continues with the site `next`
-// (0: ends). Reuses an existing site if possible. Returns nothing if the table is full.
+// Returns an additional site that runs a clause and then continues with the site
+// `next`. If `next` is 0, the clause is the last one. Reuses an existing site if
+// possible. Returns nothing if the table is full.
 std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
                                                      const Compiled& compiled,
                                                      std::uint32_t next)
@@ -185,7 +186,7 @@ std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
 bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)
 {
     const dt_rt_site& entry = config().sites[site];
-    // An empty list does not replace the index of the old list: list_for() may use the
+    // An empty list does not replace the index of the old list. list_for() may use the
     // old list again, and free_site() frees it.
     std::uint32_t first = entry.first_firing;
     if (!firings.empty()) {

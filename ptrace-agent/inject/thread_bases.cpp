@@ -100,7 +100,7 @@ void ThreadBases::learn_from_upcall(Thread& thread, std::uint64_t fs_base)
 
 // Finds the threads that still share the fs_base of `thread`, and gives them gs keys.
 // Stops running threads to read their fs_base, but only at the 1st, 2nd, 4th, 8th, ...
-// upcall.
+// upcall for this fs_base.
 void ThreadBases::find_others(AddressSpace& space, Thread& thread)
 {
     const std::uint64_t fs_base = thread.fs_base;

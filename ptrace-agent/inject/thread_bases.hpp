@@ -8,14 +8,15 @@
 //
 // Two threads may share an fs_base. The shared fs_base identifies neither of them, and
 // both make upcalls. The agent answers according to the thread's tid. It also gives
-// each of them a gs key: a gs_base that is unique in the address space, an even number
-// from 2048 to 4094. Accesses through %gs still fault, unless vm.mmap_min_addr is 0.
+// each of them a gs key. This is a value of gs_base that is unique in the address
+// space, and an even number from 2048 to 4094. Accesses through %gs still fault, unless
+// vm.mmap_min_addr is 0.
 //
 // Some threads get no gs key:
 // - a thread that uses %gs or gs_base itself
-// - a thread that has changed an fs_base that identified it. Its program may exchange
-//   the fs_bases and gs_bases of threads. The agent no longer identifies it by its
-//   fs_base.
+// - a thread that has replaced an fs_base that identified it. The program may exchange
+//   the fs_bases and gs_bases of its threads. So the agent no longer identifies this
+//   thread by its fs_base.
 //
 // A gs key is removed when its thread is detached. A key that was inherited, or left by
 // a killed agent, is removed at the thread's first stop.

@@ -204,10 +204,10 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 
 // Maps areas for the stubs of a pair or chain. Returns whether an area was mapped.
 //
-// If possible, an area contains an entire range of stub_reach_of(). In a smaller area,
-// success would depend on the random addresses of the mappings. No area is mapped for a
-// stub if an existing area contains one of its ranges, except fewer than `missing`
-// bytes at each end.
+// If possible, the area for a stub contains an entire range of stub_reach_of(). In a
+// smaller area, success would depend on the random addresses of the mappings. A stub
+// needs no area if an existing area contains one of its ranges. At each end of the
+// range, fewer than `missing` bytes may be outside that area.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)
 {
@@ -306,7 +306,7 @@ static bool has_area_near(const AddressSpace& space, TargetAddr at)
 }
 
 // Allocates room for the trampoline of each window, and adds the windows to the result.
-// Refuses the sites of a window for which there is no room.
+// If there is no room for a window, refuses its sites.
 static void take_room(AddressSpace& space, Room& room,
                       const std::vector<Tracepoint*>& wanted,
                       std::vector<Window> windows, PeriodicTask& periodic,
@@ -344,8 +344,9 @@ static void take_room(AddressSpace& space, Room& room,
     std::move(windows.begin(), windows.end(), std::back_inserter(result.windows));
 }
 
-// Removes the short windows for which there is no room. Records in PatchSite::avoid how
-// each was formed. Returns their sites, which must be planned again in another way.
+// Removes the short windows for which there is no room. Records in PatchSite::avoid the
+// way in which each of them was planned. Returns their sites, which must be planned
+// again in another way.
 static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
                                             JumpPlan& plan)
 {

@@ -4,8 +4,8 @@
 //   prepare():  plan ──▶ build ──▶ write trampolines     usually while the target runs
 //   write():    write jumps to the trampolines           while all threads are stopped
 //
-// JumpReport says why sites have no jump. These sites stay in the list of tracepoints
-// that need a breakpoint.
+// JumpReport says why sites have no jump. The tracepoints of these sites stay in the
+// list `fresh` and need a breakpoint.
 //
 // If an existing window covers a new site, that window is removed, and its sites are
 // planned again. In that case prepare() and write() run in one stop. A thread with its
@@ -98,8 +98,8 @@ private:
 // Returns the window that covers a site, or null. An endbr64 is never moved, so the
 // window of a site at an endbr64 begins after it.
 Planted* window_over(const AddressSpace& space, const Tracepoint& tp);
-// Sets the extent of a tracepoint to its instruction, and the padding and returns after
-// it.
+// Sets the extent of a tracepoint. The extent consists of the tracepoint's instruction,
+// and of the padding and return instructions after it.
 void see_padding(const AddressSpace& space, Tracepoint& tp);
 
 } // namespace dt::agent

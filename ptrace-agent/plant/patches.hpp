@@ -61,7 +61,7 @@ public:
 
     // Writes the trampolines and stubs of `all`, which is in ascending order of
     // windows. Retires and returns the patches for which that failed. Also retires
-    // earlier patches whose jumps were not written.
+    // patches of the previous call if their jumps were not written.
     std::vector<Planted*> prepare(AddressSpace& text,
                                   std::vector<std::unique_ptr<Planted>> all);
     // Writes the jumps of the prepared patches. First calls move_threads, which moves
@@ -83,8 +83,8 @@ public:
     // unmapped.
     void drop(const std::vector<TargetAddr>& windows);
     // Frees the trampolines of retired patches, except patches with a site at
-    // `kept_site`. No thread may be in a trampoline or in the runtime, unless it came
-    // there from `kept_site`. Returns the numbers of the sites of the freed patches.
+    // `kept_site`. Threads may be in a trampoline or in the runtime only if they
+    // entered it at `kept_site`. Returns the numbers of the sites of the freed patches.
     std::vector<std::uint32_t> reclaim(TargetAddr kept_site);
     void forget_all();
 

@@ -8,7 +8,7 @@
 
 namespace dt::agent {
 
-// The agent's own tracepoints: the maximum number before it first plants probes.
+// The maximum number of the agent's own tracepoints before it first plants probes.
 constexpr std::size_t n_few = 4;
 
 // Returns whether the text that is mapped at the address has changed since the client

@@ -14,8 +14,8 @@
 namespace dt::agent {
 
 // Removes from work.fresh each tracepoint that has no jump and may not have a
-// breakpoint. Refuses its sites. A probe of an earlier request may have lost its jump;
-// adds a note for the user if such a probe is removed.
+// breakpoint. Refuses its sites. Such a tracepoint may belong to an earlier request, if
+// its jump was removed. In this case, adds a note for the user.
 static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
                                Mechanism mechanism)
 {
@@ -214,7 +214,8 @@ struct Planter::Planting {
 
 constexpr const char* plant_doing = "plant probes";
 
-// The process has executed another program since the request was made.
+// Returns the error for a process that has executed another program since the client
+// made the request.
 static Error another_program()
 {
     return {Code::gone, "plant probes: the process has executed another program"};

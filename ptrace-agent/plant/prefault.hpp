@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prefaults the memory that planting will use. Page faults would take a fifth of the
-// time of planting.
+// Prefaults the memory that planting will use. Without this, page faults would take a
+// fifth of the time of planting.
 //
 //   begin(), add()    choose the memory: heap, then other tables
 //   fault_in_some()   prefaults a part whenever the agent has nothing else to do
@@ -25,8 +25,8 @@ public:
     Prefault(const Prefault&) = delete;
     Prefault& operator=(const Prefault&) = delete;
 
-    // Chooses n_bytes of heap to prefault, or no heap if memory is scarce. Forgets all
-    // earlier memory.
+    // Chooses n_bytes of heap to prefault, or no heap if memory is scarce. Discards all
+    // memory that was chosen before.
     void begin(std::size_t n_bytes);
     void add(std::span<std::byte> other); // adds memory that is prefaulted last
     bool has_more() const { return !left_.empty(); }

@@ -36,11 +36,10 @@ static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
         site.first = std::max(site.first, to);
 }
 
-// Limits which bytes after the extent the site's patch may overwrite. The patch may
-// rely on up to `most_steady` of these bytes as the unchanged end of a punned jump. It
-// must not use the byte at `used` or any later byte. `end` is the end of the extent
-// before clip(). If clip() has moved the end, the patch must not use any byte after the
-// extent.
+// Limits the bytes after the extent that the site's patch may overwrite or rely on. The
+// patch must not use the byte at `used` or any later byte. A punned jump may rely on at
+// most `most_steady` unchanged bytes. `end` is the end of the extent before clip(). If
+// clip() has moved the end, the patch must not use any byte after the extent.
 static void limit_after(PatchSite& site, TargetAddr end, TargetAddr used,
                         std::uint64_t most_steady)
 {

@@ -8,11 +8,11 @@
 // breakpoints and jumps in the text. The functions here shorten the ranges, so that no
 // two patches change the same byte, and no patch relies on a byte that may change.
 //
-//   patch_sites()    The extent excludes all breakpoints and existing windows, and the
+//   patch_sites()    The extent excludes all breakpoints and existing windows. The
 //                    blocks after it end at the first of them. New sites do not limit
 //                    each other, because they may share a window.
 //   limit_by_plan()  For a site that is planned again. The extent excludes the planned
-//                    windows, and the blocks after it end at the first planned window or
+//                    windows. The blocks after it end at the first planned window or
 //                    other site.
 //
 // Kept bytes (fasttrap/patch.hpp) count as part of their window. If the end of an
@@ -39,8 +39,8 @@ bool can_jump(const Tracepoint& tp);
 // is in ascending order. The extents exclude the existing windows and all breakpoints.
 std::vector<PatchSite> patch_sites(AddressSpace& space,
                                    const std::vector<Tracepoint*>& wanted);
-// Prepares a site to be planned again, because there was no place for the trampoline or
-// the stubs of its short window (fasttrap/patch.hpp). The patch may use the bytes after
+// Prepares a site to be planned again. Its window was short (fasttrap/patch.hpp), and
+// there was no place for the trampoline or the stubs. The patch may use the bytes after
 // the extent up to the next window or site. `sites` and `planned` are in ascending
 // order.
 PatchSite limit_by_plan(PatchSite site, std::span<const PatchSite> sites,

@@ -11,9 +11,9 @@
 // stopped.
 //
 // The runtime contains a list of the raised semaphores (dt_rt_raised_list). If the
-// agent is killed, the consumer or a later one uses the list to lower them. The list is
-// written after a semaphore is raised, and before a semaphore is lowered. So a
-// semaphore may stay raised, but another tracer's count is never removed.
+// agent is killed, this consumer or a later consumer lowers the semaphores in the list.
+// The list is written after a semaphore is raised, and before a semaphore is lowered.
+// So a semaphore may stay raised, but another tracer's count is never removed.
 //
 // Limits
 // - The count becomes wrong if the kernel changes it between our read and our write,

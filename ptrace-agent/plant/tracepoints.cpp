@@ -122,7 +122,7 @@ std::vector<Tracepoint*> Tracepoints::without_jump(std::span<Tracepoint* const> 
     return all;
 }
 
-// Planting usually adds the tracepoints in this order, so they are often sorted
+// Planting usually adds the tracepoints in ascending order, so they are often sorted
 // already.
 static void sort_by_address(std::vector<Tracepoint*>& all)
 {

@@ -60,8 +60,8 @@ static bool is_padding(const Instruction& insn)
 }
 
 // Returns the tracepoint at the dynamic linker's r_brk if it has a breakpoint.
-// Otherwise returns null. r_brk is an empty function, so a jump fits if padding follows
-// it.
+// Otherwise returns null. r_brk is an empty function, so a jump fits only if padding
+// follows it. The extent of the tracepoint then includes this padding.
 Tracepoint* JumpWriter::linker_tracepoint(AddressSpace& space)
 {
     Tracepoint* tp = space.tracepoints.find(space.watched.linker.stop);

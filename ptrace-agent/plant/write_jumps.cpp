@@ -45,7 +45,7 @@ public:
             (holds == Holds::stubs ||
              space_->write_text(at, std::as_bytes(std::span(&enter, 1)))))
             return true;
-        // The thread may have exited since its first call.
+        // The thread may have exited during the mmap(2) call.
         if (Thread* other = world.any_thread())
             (void)injector_.call(*other, SYS_munmap, {*mapped, bytes, 0, 0, 0, 0});
         return false;
@@ -107,8 +107,8 @@ bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
     return false;
 }
 
-// Builds the patch of a window. Returns null, and records the reason for the window's
-// sites, if the runtime's tables are full or an instruction cannot be relocated.
+// Builds the patch of a window. If the runtime's tables are full or an instruction
+// cannot be relocated, records the reason for the window's sites and returns null.
 std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
                                            const Taken& taken, JumpWork& work)
 {

@@ -19,9 +19,9 @@ static int dt_rt_agent_died(void)
 }
 
 /*
- * Returns whether the runtime may execute an int3, on a kernel without
- * doorbells. If the session's lease has expired, the agent may be dead, and the
- * int3 would kill the target.
+ * Returns whether the runtime may execute an int3, which makes an upcall on a
+ * kernel without doorbells. If the session's lease has expired, the agent may
+ * be dead, and the int3 would kill the target.
  */
 static int dt_rt_may_trap(const struct dt_rt_run *run)
 {
@@ -31,7 +31,10 @@ static int dt_rt_may_trap(const struct dt_rt_run *run)
 	const struct dt_shard *shard =
 	    dt_at(arena, arena->shards + run->host.shard * arena->shard_bytes);
 
-	/* Reading the current time may need the agent. */
+	/*
+	 * The shard's last time is used, because reading the current time may
+	 * need the agent.
+	 */
 	return !lease || shard->last_timestamp <= lease;
 }
 

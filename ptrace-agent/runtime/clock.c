@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time in a target. The runtime converts the processor's time stamp counter to
- * nanoseconds with the clock line (struct dt_clock), a starting point and a
- * factor that the consumer updates. Without a clock line, the kernel or an
- * upcall gives the time.
+ * Time in a target. The clock line (struct dt_clock) consists of a starting
+ * point and a factor, which the consumer updates. With the clock line, the
+ * runtime converts the processor's time stamp counter to nanoseconds. Without
+ * it, the kernel or an upcall gives the time.
  *
  * If the consumer is rewriting the line, the runtime tries to read it only a
  * limited number of times. If the time is not available, the result is 0, and

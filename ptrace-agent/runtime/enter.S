@@ -116,10 +116,10 @@ dt_rt_generic:
 
 	/*
 	 * %ecx is the number of the shard, which is locked. Another target can
-	 * clear that lock, and two of our threads could then use the same
-	 * stack. So each stack also has a word with the pid of its user, which
-	 * only this process maps. A forked child may find its parent's pid
-	 * there, and regards the stack as free.
+	 * clear the lock, and two threads of this process could then use the
+	 * same stack. So each stack also has a word that contains the pid of
+	 * its user. Only this process maps the stack. A forked child may find
+	 * its parent's pid in the word, and regards the stack as free.
 	 */
 .Lheld:
 	mov	%ecx, %eax
@@ -245,8 +245,8 @@ dt_rt_aside_end:
 
 	/*
 	 * Restores the signal mask of this thread after the agent has died. The
-	 * agent blocks a thread's signals on its way to the gate. Changes %rax,
-	 * %rcx and the flags.
+	 * agent blocks the signals of a thread while the thread runs to the
+	 * gate. Changes %rax, %rcx and the flags.
 	 */
 .Lunmask:
 	cmpl	$0, CONFIG(CONFIG_MASKED_TID)
@@ -307,8 +307,8 @@ dt_rt_aside_end:
 	jmp	.Lmodulo_again
 
 	/*
-	 * Each piece fires if the condition of one jcc holds. The flags are the
-	 * program's.
+	 * Each of these pieces of code fires the site's probes if the condition
+	 * of one jcc is true. The flags are those of the program.
 	 */
 	.p2align 4
 dt_rt_conditions:

@@ -22,8 +22,8 @@ struct dt_rt_noted {
 	/* the address of the word with the return address, and its value */
 	dt_u64 pc_at, pc;
 	/*
-	 * The address of the word with the saved %rbp, and its value. Copies of
-	 * pc_at and pc if %rbp was not saved.
+	 * The address of the word with the saved %rbp, and its value. If %rbp
+	 * was not saved, these are copies of pc_at and pc.
 	 */
 	dt_u64 bp_at, bp;
 };

@@ -56,8 +56,8 @@ dt_u64 dt_rt_known(struct dt_rt_run *run, dt_u64 addr)
 }
 
 /*
- * Returns the address that faulted. The processor does not report a
- * non-canonical address.
+ * Returns the address that faulted. The processor does not report an address
+ * that is not canonical. In that case, returns addr.
  */
 static dt_u64 dt_rt_bad(struct dt_rt_copied copied, dt_u64 addr)
 {

@@ -18,8 +18,8 @@
  * not know of the child. The child must not keep the arena, because it may drop
  * its privileges.
  *
- * The arena is mapped elsewhere, at an address in the config. A site's
- * trampoline is near the module that it patches:
+ * The arena is mapped elsewhere. The config contains its address. The
+ * trampoline of a site is near the module that contains the site:
  *
  *   head   lea -128(%rsp),%rsp    steps over the red zone, leaves the flags unchanged
  *          push %rbx
@@ -46,15 +46,15 @@
  * valid while rsp is on a shard's stack and rip is outside [enter, frame_begin)
  * and [leave_begin, leave_end). No instruction in these two ranges waits.
  *
- * Compiled code. dt_rt_enter jumps to site->code: the steps above, or a routine
- * that the agent compiled from a clause (ptrace-agent/native). A routine begins
- * with the site's address in %rax, its index in %ebx, and the program's %rbx,
- * %rcx and %rax on the stack as above. Flags and all other registers are those
- * of the program. It uses at most eight more words of the target's stack, 216
- * bytes in total. It jumps to header->skip at its end, with the site's address
- * in %rax. If it cannot handle a case, it restores the registers and jumps to
- * header->generic before it has run an action. It builds no frame and never
- * waits, but may hold a shard.
+ * Compiled code. dt_rt_enter jumps to site->code. This is the code for the
+ * steps above, or a routine that the agent compiled from a clause
+ * (ptrace-agent/native). A routine begins with the site's address in %rax, its
+ * index in %ebx, and the program's %rbx, %rcx and %rax on the stack as above.
+ * Flags and all other registers are those of the program. It uses at most eight
+ * more words of the target's stack, 216 bytes in total. It jumps to
+ * header->skip at its end, with the site's address in %rax. If it cannot handle
+ * a case, it restores the registers and jumps to header->generic before it has
+ * run an action. It builds no frame and never waits, but may hold a shard.
  *
  * Threads that leave. While config->gather is set, a thread that leaves the
  * runtime waits at the gate. The ranges header->leaves contain the accesses to
@@ -63,11 +63,11 @@
  * order. The first `depth` + 1 of these words are still on the stack.
  *
  * Asking the agent (upcalls). The agent can die at any time. So the runtime
- * executes no trap that would kill the target without an agent. It sends
- * signals and makes system calls only if config->may_call is set, because a
- * seccomp filter could kill the target. There is one exception: if the agent
- * has died and masked_tid is not 0, a thread that leaves the runtime may
- * restore its signal mask.
+ * avoids traps, which would kill a target that has no agent. It sends signals
+ * and makes system calls only if config->may_call is set, because a seccomp
+ * filter could kill the target. This rule has one exception: if the agent has
+ * died and masked_tid is not 0, a thread that leaves the runtime may restore
+ * its signal mask.
  *
  * Upcalls use three pages: two doorbells (called bells) and the gate. The agent
  * write-protects them with userfaultfd(2). A thread that writes to a protected
@@ -78,9 +78,11 @@
  * A shard's struct dt_rt_upcall is at the lowest address of its stack. Each
  * shard has its own word in each bell, by which the agent finds the upcall. A
  * write does not wait in a forked child, or if the agent has just released this
- * bell for another thread. The upcall then gets no reply, and the runtime tries
- * the other bell. If has_bells is 0, an upcall is an int3, and threads do not
- * wait at the gate.
+ * bell for another thread. In both cases, the upcall gets no reply, and the
+ * runtime tries the other bell. If has_bells is 0, the pages cannot be
+ * protected. In that case, an upcall is an int3, and threads do not wait at the
+ * gate. No such upcall is made after the session's lease has expired, because
+ * the agent may be dead.
  */
 #ifndef PTRACE_AGENT_RUNTIME_RUNTIME_H
 #define PTRACE_AGENT_RUNTIME_RUNTIME_H

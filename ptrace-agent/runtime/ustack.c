@@ -5,17 +5,17 @@
  *
  *   pc of the site ─ rule ─▶ CFA ─ word below it ─▶ pc - 1 of the caller ─ rule ─▶ ...
  *
- * The result is always the same as that of the agent's own walk. The runtime
- * requests the entire stack from the agent in these cases:
+ * The result is always the same as the result of the agent's own walk. The
+ * runtime requests the entire stack from the agent in these cases:
  *
  *   - a pc has no rule; the agent then adds the missing rules
  *   - a step does not move up the stack, or leaves the readable range
  *   - only one frame was found
  *   - the agent removed rules during the walk
  *
- * The notes of a shard contain the words that were read for the last stacks. If
- * these words are unchanged, dt_rt_again() returns the same stack without a
- * walk.
+ * The notes of a shard contain the words that the most recent walks on this
+ * shard read. If these words are unchanged, dt_rt_again() returns the same
+ * stack without a walk.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -88,9 +88,9 @@ DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
 }
 
 /*
- * Finds the caller of a frame, and notes in `words` what it has read. If
- * words->pc is then 0, the stack ends here. Returns -1 if the agent must walk
- * this stack.
+ * Finds the caller of a frame, and notes in `words` the words that it has read.
+ * Sets words->pc to 0 if the frame has no caller. Returns -1 if the agent must
+ * walk this stack.
  */
 DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
 			   struct dt_rt_noted *words)
@@ -169,8 +169,9 @@ static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 }
 
 /*
- * If all words that an earlier walk read are unchanged, stores its frames in
- * pcs and returns their number. Otherwise returns 0.
+ * Checks whether `noted` is a walk from the same site with the same registers,
+ * and whether all words that this walk read are unchanged. If so, stores the
+ * frames of the walk in pcs and returns their number. Otherwise returns 0.
  */
 DT_INLINE dt_u32 dt_rt_again(struct dt_rt_run *run, dt_u64 *pcs, dt_u32 max,
 			     const struct dt_rt_noted_stack *noted)

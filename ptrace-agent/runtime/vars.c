@@ -57,7 +57,10 @@ static int dt_rt_ureg(struct dt_rt_run *run, dt_u32 index, dt_u64 *value)
 	}
 }
 
-/* Reads the program's errno at the offset from fs_base that the agent found. */
+/*
+ * Reads the program's errno at the offset from fs_base that the agent found, or
+ * asks the agent if the offset is unknown.
+ */
 static int dt_rt_errno(struct dt_rt_run *run, dt_u64 *value)
 {
 	dt_u64 fs_base, bad;

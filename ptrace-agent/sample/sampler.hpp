@@ -33,8 +33,9 @@ public:
     {
     }
 
-    // Replaces the timers. Sampling ends if the list is empty. Returns a message if the
-    // previous timers left out more than 1 % of their samples, otherwise an empty text.
+    // Replaces the timers. Sampling ends if the list is empty. Returns a message if
+    // more than 1 % of the previous timers' samples were skipped, otherwise an empty
+    // string.
     Result<std::string> start(std::span<const ProfileTimer> timers);
     void thread_added(pid_t tid);
     void begin_tick_if_due();

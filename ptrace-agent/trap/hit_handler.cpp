@@ -217,9 +217,10 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
 }
 
 // Protects a thread at a breakpoint against the agent's death. Must be called while the
-// signal is still pending, after the report was only read (WNOWAIT). Sets the pc back
-// to the instruction. If the agent then dies, the thread receives the signal, and the
-// handler (rescue.hpp) finds the instruction's address in the siginfo.
+// signal is still pending: after waitid() with WNOWAIT has reported the stop, and
+// before waitpid() takes the report. Sets the pc back to the instruction. If the agent
+// then dies, the thread receives the signal, and the handler (rescue.hpp) finds the
+// instruction's address in the siginfo.
 void HitHandler::secure(Thread& thread)
 {
     const AddressSpace& space = *thread.process->space;
@@ -248,8 +249,8 @@ static bool is_own_stop(const Thread& thread)
             info.si_code == SI_KERNEL);
 }
 
-// Returns whether the kernel will restart an interrupted system call. The kernel then
-// sets the pc two bytes back.
+// Returns whether the kernel will restart an interrupted system call. To restart it,
+// the kernel sets the pc back by two bytes.
 static bool will_restart(const user_regs_struct& user)
 {
     auto result = static_cast<std::int64_t>(user.rax);
@@ -319,8 +320,8 @@ void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct&
                         ? tracees_.wait_for_stop(*space, tid, status)
                         : Waited::ended;
     if (waited == Waited::late) {
-        // A system call has not returned in time. The kernel restarts it after the
-        // interrupt.
+        // The instruction is a system call that has not returned before the deadline.
+        // Interrupt the call; the kernel restarts it later.
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
         space->budget.restart(second_timeout_ns);
         waited = tracees_.wait_for_stop(*space, tid, status);

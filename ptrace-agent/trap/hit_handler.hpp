@@ -7,9 +7,9 @@
 //                leads back. Used if the instruction accesses memory and has the same
 //                effect at any address.
 //   slot         Writes a copy into the thread's own slot, and single-steps it there.
-//                Used if the instruction cannot be emulated. end_step() handles the stop
-//                after the step. If the copy has not run, end_step() sets the pc to the
-//                original instruction.
+//                Used if the instruction cannot be emulated. end_step() handles the
+//                stop after the step. If the copy has not run, end_step() sets the pc
+//                to the original instruction.
 //
 // Asynchronous signals are blocked while a thread steps in its slot. So the program
 // never observes a pc in a slot, and runs no handler between the firing and the
@@ -59,8 +59,9 @@ public:
     // Called before the breakpoint is removed. If `all` is false, ignores breakpoints
     // that have probes.
     void undo(Thread& thread, bool all);
-    // Undoes a trap inside a window that has not been handled yet. Otherwise the
-    // program would receive the SIGTRAP if the window were removed now.
+    // Undoes a trap inside a window if the trap has not been handled yet. Called before
+    // the text may change. If the window were removed first, the program would receive
+    // the SIGTRAP.
     void undo_stray(Thread& thread);
 
 private:

@@ -20,7 +20,7 @@
 // - a program in which the handler cannot be installed, for example because the program
 //   ignores SIGTRAP or runs under seccomp
 // - breakpoints after the first max_entries
-// - a thread that steps in a slot after the first max_rescue_slots
+// - a thread that steps in a slot that is not one of the first max_rescue_slots
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -105,17 +105,18 @@ public:
     // Adds breakpoints to the handler's table. Called before they are written.
     void protect(AddressSpace& space, std::span<Tracepoint* const> all);
     void add_slot_page(AddressSpace& space, TargetAddr page);
-    // Returns the number of slots that were added since the last call and are unknown
-    // to the handler. Their pages are beyond max_rescue_pages, or the header could not
-    // be written.
+    // Returns the number of slots that were added since the last call and that the
+    // handler does not know. It does not know a slot if the slot's page is beyond
+    // max_rescue_pages, or if the header could not be written.
     std::size_t take_unknown_slots() { return std::exchange(n_unknown_slots_, 0); }
     // Records a step. Called before the thread's pc is in the slot. `mask` is the
     // signal mask to restore after the step, if the step changes it.
     void begin_step(AddressSpace& space, const Displaced& plan, const SlotRun& run,
                     std::optional<std::uint64_t> mask);
     // Returns notes for the user about breakpoints that would kill the process if the
-    // agent were killed: those that protect() could not add since the last call. If the
-    // target has no rescue, these are the breakpoints in `fresh`.
+    // agent were killed. These are the breakpoints that protect() could not add since
+    // the last call of take_notes(). If the target has no rescue, they are the
+    // breakpoints in `fresh`.
     std::vector<std::string> take_notes(AddressSpace& space,
                                         std::span<Tracepoint* const> fresh);
 

@@ -139,9 +139,10 @@ by_protection:				/* cannot open or write /proc/self/mem */
 done:	ret				/* to the restorer */
 
 /*
- * If the pc is in a slot, sets it to the address after the original
- * instruction. If the copy has not run, or does only a part of the instruction
- * (access_only), sets the pc to the original instruction itself.
+ * Moves a pc in a slot to the program's text. If the copy has run, the new pc
+ * is the address after the original instruction. If the copy has not run, or
+ * does only a part of the instruction (access_only), the new pc is the address
+ * of the original instruction.
  */
 in_slot:
 	mov	UC_RIP, %rax

@@ -5,8 +5,8 @@
 // The kernel forces the SIGTRAP of a breakpoint or single-step on the thread
 // (force_sig_info_to_task() in kernel/signal.c). If the thread blocks SIGTRAP, the
 // kernel unblocks it and sets the action to SIG_DFL. If the program ignores SIGTRAP,
-// the kernel sets the action to SIG_DFL. The agent records the previous state before
-// that:
+// the kernel sets the action to SIG_DFL. To restore the state, the agent records it in
+// advance:
 //
 //   mask    At stops that are not traps, learn_mask() records whether SIGTRAP is
 //           blocked. The key of the record is the rest of the mask. Without a record,
@@ -39,8 +39,8 @@ namespace dt::agent {
 constexpr std::uint64_t trap_bit = signal_bit(SIGTRAP);
 constexpr std::uint64_t sig_ignore = 1; // the kernel's value for SIG_IGN
 // A thread that blocks all signals blocks at least this many signals besides SIGTRAP.
-// SIGKILL and SIGSTOP cannot be blocked, and libc may leave out three signals that it
-// uses.
+// SIGKILL and SIGSTOP cannot be blocked, and libc may leave three signals unblocked for
+// its own use.
 constexpr int nearly_everything = 58;
 constexpr std::uint64_t max_scanned_bytes = 64 << 20;
 
@@ -243,8 +243,9 @@ static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
 }
 
 // Watches the function sigaction() in C libraries. The system call in libc is not
-// watched, because posix_spawn() makes it dozens of times. The program itself may
-// contain a C library, so its system calls are watched instead.
+// watched, because posix_spawn() makes it dozens of times. The file of the program may
+// contain a C library. So the rt_sigaction(2) calls in the program's text are watched,
+// too.
 void TrapSignals::watch_sigaction(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
@@ -398,8 +399,8 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
             back[0] = action.handler;
             back[1] = action.flags | 0x04000000; // SA_RESTORER
         }
-        // The program's handler may return through our restorer, so the region then
-        // stays mapped.
+        // If the program has a handler, the handler may return through our restorer. In
+        // that case, the region stays mapped.
         if (exchange_action(*thread, &back, nullptr) && action.handler == 0 &&
             !in_there)
             if (Thread* other = world.any_thread())

@@ -164,8 +164,9 @@ Result<AgentClient> AgentClient::start()
     return AgentClient(std::move(client_end), pid);
 }
 
-// Sends all n bytes, with the descriptors at the first byte. While the socket's buffer
-// is full, calls await(), which returns whether to try again. Returns false on failure.
+// Sends all n bytes, with the descriptors attached to the first byte. While the
+// socket's buffer is full, calls await(), which returns whether to try again. Returns
+// false on failure.
 static bool send_all(int socket, const void* from, std::size_t n,
                      std::span<const int> fds, const std::function<bool()>& await)
 {
@@ -379,8 +380,9 @@ Result<Target> AgentClient::grab(pid_t pid)
     auto reply = call(request_grab, out.body());
     if (!reply)
         return reply.error();
-    // Our own number may date from an earlier grab() of this pid, so the agent's number
-    // is used. Queued events are subtracted, because next_event() will count them.
+    // Our own number of execs may date from an earlier grab() of this pid, so the
+    // agent's number is used. Queued events are subtracted, because next_event() will
+    // count them.
     const auto n_waiting =
         std::count_if(events_.begin(), events_.end(), [pid](const AgentEvent& event) {
             return event.kind == AgentEvent::execed && event.pid == pid;

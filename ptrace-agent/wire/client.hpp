@@ -47,9 +47,9 @@
 
 namespace dt {
 
-// The point at which create() stops a target (dtrace -x evaltime). A program without
-// that point stops at its entry: a static program for preinit, and a program without a
-// C main() for postinit and main.
+// The point at which create() stops a target (dtrace -x evaltime). Some programs do not
+// have the point and stop at their entry instead. With preinit, these are static
+// programs. With postinit and main, these are programs without a C main().
 enum class EvalTime : std::uint8_t {
     exec,     // the exec has ended; no library is mapped
     preinit,  // libraries are mapped and relocated; no constructor has run
@@ -137,7 +137,8 @@ struct Site {
     std::array<std::uint8_t, 2> pad_at_end{};
 };
 
-// An executable mapping (proc(5), maps) when the client made the sites in it.
+// An executable mapping as it was in /proc/PID/maps when the client made the sites in
+// it.
 struct SeenText {
     TargetAddr begin, end;
     std::uint64_t offset = 0; // in the file

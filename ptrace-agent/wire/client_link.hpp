@@ -11,7 +11,7 @@
 
 namespace dt::agent {
 
-// How often the agent checks for requests while it waits for a thread.
+// The interval at which the agent checks for requests while it waits for a thread.
 constexpr int look_again_ms = 20;
 
 class ClientLink {

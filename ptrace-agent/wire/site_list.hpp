@@ -27,7 +27,8 @@ Result<Fd> list_of(std::span<const Site> sites);
 class SiteList {
 public:
     // Reads the number of sites, and then the sites from the body or the descriptor.
-    // Fails with Code::invalid if there are fewer sites, or if the file is not sealed.
+    // Fails with Code::invalid if there are fewer sites than this number, or if the
+    // file is not sealed.
     static Result<SiteList> take(Reader& body, std::span<const Fd> fds);
     SiteList(SiteList&& other) noexcept;
     SiteList& operator=(SiteList&&) = delete;

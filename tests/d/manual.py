@@ -59,7 +59,7 @@ def flags():
     table = re.search(r"constexpr Flag flags\[\] = \{(.*?)\n\};", text, re.S)[1]
     yield from ("-" + letter for letter in re.findall(r"\{'(\w)',", table))
     yield from ("--" + name for name in re.findall(r'\{"(\w+)", no_argument,', text))
-    # getopt() finds these two as -3 and -6 with an argument.
+    # getopt() parses -32 and -64 as the flags -3 and -6 with an argument.
     if '"+:3:6:"' not in text:
         raise SystemExit("cmd/dtrace/arguments.cpp: the flags -32 and -64 are not where this test expects them")
     yield from ("-32", "-64")

@@ -2,12 +2,14 @@
 // held_pages claim|userfaultfd|fuse: makes the kernel wait for memory that this process
 // provides.
 //
-//   claim        DTK_CLAIM waits while it copies the results to memory. Meanwhile other
-//                threads try to add an arena, probes and a timer to the replaced
-//                consumer. Then the device is closed.
+//   claim        DTK_CLAIM waits while it copies its results to memory. During this
+//                time, other threads request an arena, probes and a timer from the same
+//                open device. The claim replaces the device's consumer. The requests
+//                must then use the new consumer. At the end, the device is closed.
 //   userfaultfd  calls the traced function reads() with an address whose page is never
 //                provided
-//   fuse         calls reads() with a page of a FUSE file that this process never reads
+//   fuse         calls reads() with a page of a FUSE file whose server never answers
+//                the read request
 //
 // Prints the results and exits. The test fails if the kernel hangs or uses freed
 // memory.
@@ -143,7 +145,7 @@ int claim()
     for (std::thread& thread : threads)
         thread.join();
     ::close(device);
-    ::usleep(500'000); // a timer that was not stopped would now fire on freed memory
+    ::usleep(500'000); // a timer that was not stopped would fire now, on freed memory
     std::puts("closed");
     return 0;
 }

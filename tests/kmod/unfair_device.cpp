@@ -2,8 +2,8 @@
 // unfair_device claims|tracepoints|functions|returns|arenas [N]: uses /dev/dtrace in
 // ways that could harm other processes.
 //
-//   claims       one claim of the anonymous consumer waits for memory that is never
-//                provided, while another process makes a second claim
+//   claims       claims the anonymous consumer with memory that is never provided, so
+//                the claim waits; then another process makes a second claim
 //   tracepoints  attaches up to 4000 callbacks to one tracepoint, and measures the time
 //                of 1000 events
 //   functions    kills a process that attaches to a million addresses at which no
@@ -203,8 +203,8 @@ int returns(int n_rounds)
         const int device = open_device();
         make_arena(device);
         std::vector<dtk_site> sites = {{4, DTK_FBT_RETURN, function, 0, 0, 0}};
-        // Attaching is slow, so only every 16th round attaches. The other rounds use a
-        // refused address, which also takes a slot in the module.
+        // Attaching is slow, so only every 16th round attaches. The other rounds pass
+        // an address that the module refuses. This also takes a slot in the module.
         if (i % 16 != 0)
             sites[0].where = 4096;
         (attach(device, sites) == 1 && sites[0].error == 0 ? n_attached : n_refused)++;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ciphers.py LIBRARY [MAX_BYTES]: prints a line with a checksum for each hash and cipher of a library. Such libraries
-have tables between the instructions. If a tracer damages a table, a line changes."""
+"""ciphers.py LIBRARY [MAX_BYTES]: prints a line with a checksum for each hash and cipher of a library. Such
+libraries store data tables between their instructions. If a tracer damages a table, a line changes."""
 import ctypes, sys
 from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buffer
 

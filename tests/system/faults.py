@@ -3,13 +3,13 @@ import os, pathlib, re, signal, subprocess, threading, time
 
 from harness import Holder, equal, is_alive, text_differs, tracer_of, wait_until
 
-# A D program for the victims. It counts entries and returns of work(), and entries with an unexpected string.
+# Clauses for the victims. They count entries and returns of work(), and entries with an unexpected string.
 LOOKS = ("pid$target:a.out:work:entry { @entries = count(); this->s = copyinstr(arg1); } "
          "pid$target:a.out:work:entry /this->s != \"read where it stands\"/ { @odd = count(); } "
          "pid$target:a.out:work:return { @returns = count(); @t[tid] = max(timestamp); } ")
 ENDS = 'END { printa("entries %@d\\n", @entries); printa("returns %@d\\n", @returns); printa("odd %@d\\n", @odd); }'
 
-BOTH = ((), ("-x", "mechanism=int3"))  # flags of two runs: probes fire by jumps, then by breakpoints
+BOTH = ((), ("-x", "mechanism=int3"))  # flags of two runs: probes fire through jumps, then through breakpoints
 
 def tests_of(module):
     """Returns each function of a test file that has the context as its only parameter."""
@@ -19,7 +19,7 @@ def tests_of(module):
             value.__code__.co_varnames[:value.__code__.co_argcount] == ("t",)]
 
 def rows(text):
-    """Returns printed aggregations as a dictionary from the keys, joined by spaces, to the value."""
+    """Returns the rows of printed aggregations as a dictionary. Its keys are the keys of each row, joined by spaces."""
     table = {}
     for line in text.splitlines():
         words = line.split()
@@ -52,7 +52,7 @@ class Line:
         return found[0]
 
 class Tracer(Holder):
-    """A dtrace that traces running processes. wait() returns once BEGIN has fired."""
+    """A dtrace process that traces running processes. wait() returns after BEGIN has fired."""
     def __init__(self, t, program, *pids, flags=(), command=None, wait=True):
         self.out = t.scratch / f"out.{time.monotonic_ns()}"
         targets = [word for pid in pids for word in ("-p", str(pid))]
@@ -101,7 +101,7 @@ def traced_again_and_again(t, program, target, seconds, flags=()):
     return n_rounds
 
 def found(text, name):
-    """Returns the number that is printed after a name, or 0 if there is none."""
+    """Returns the number that is printed after a name, or 0 if the name is not printed."""
     match = re.search(rf"^{name} (-?\d+)$", text, re.M)
     return int(match.group(1)) if match else 0
 
@@ -110,7 +110,7 @@ def untouched(pid):
     equal(text_differs(pid), [], "changed text")
 
 class Paced:
-    """The victim `paced`, which calls its functions when the test writes a line to it."""
+    """The victim `paced`, which calls its functions when the test writes a byte to its stdin."""
     def __init__(self, t, how, n=1000, threads=0, before=(), path=None, more=()):
         self.process = subprocess.Popen(
             [*before, path or t.victim("paced"), how, str(n), str(threads), *more],

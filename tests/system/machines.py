@@ -5,12 +5,13 @@
 
     main(in_machines(globals(), files=["victims/counted"], modules=["drivers/block/brd.ko"]))
 
-`files` are files below tests/ in the build directory, or functions that create a file. Such a function takes the
-context and the kernel.
+Each element of `files` is a file below tests/ in the build directory, or a function that creates a file. The function
+takes the context and the kernel. `modules` are modules of the kernel itself.
 
-A suite runs on one of the kernels in KERNELS, which alternates from commit to commit. It runs on all of them with
---long, or if the environment variable KERNELS is set. A machine runs all scripts of its suite, with the module loaded.
-Then each check is called once for each kernel. A script is killed after two minutes, or after its own limit.
+By default, a suite runs on one kernel of KERNELS, and the next commit uses the next kernel. With --long, or if the
+environment variable KERNELS is set, the suite runs on all of them. A machine runs all scripts of its suite, with the
+dtrace module loaded. Then each check is called once for each kernel. A script is killed after two minutes, or after its
+own limit.
 """
 import concurrent.futures, dataclasses, functools, lzma, os, pathlib, re, shutil, subprocess, sys
 
@@ -44,8 +45,8 @@ class Output:
         return [line for line in self.text.splitlines() if line]
 
 def script(text, long=None, seconds=120):
-    """Returns a decorator for a function that checks the output of a script. With --long, the script is `long` if it is
-    given."""
+    """Returns a decorator for a function that checks the output of a script. If `long` is given, it is the script
+    that runs with --long."""
     def mark(check):
         check.script, check.long_script, check.seconds = text, long or text, seconds
         return check

@@ -19,12 +19,12 @@ def free_port():
         return any_port.getsockname()[1]
 
 def as_user():
-    """Returns the command prefix for a server that refuses to run as root, or an empty list if the tests do not run as
-    root."""
+    """Returns the command prefix for a server that refuses to run as root. Returns an empty list if the tests do not
+    run as root."""
     return as_nobody() if os.geteuid() == 0 else []
 
 class Server:
-    """A server in a new directory. work() puts load on the server and returns results that are the same every time."""
+    """A server in a new directory. work() puts load on the server, and returns the same results every time."""
     user = ()
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="dtrace-server-")
@@ -73,7 +73,7 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 class Redis(Server):
-    """redis has several threads, one of which blocks all signals, and a child that writes a dump."""
+    """redis has several threads, and a child process that writes a dump. One of the threads blocks all signals."""
     def prepare(self):
         need("redis-server", "redis-benchmark", "redis-cli")
         with open(f"{self.folder}/conf", "w") as conf:
@@ -167,7 +167,7 @@ class Nginx(Server):
                 self.page("large", **{"Accept-Encoding": "gzip"}))
 
 class Postgres(Server):
-    """PostgreSQL has a process for each client, and five more."""
+    """PostgreSQL has one process for each client, and five other processes."""
     def prepare(self):
         need("psql", "pgbench", self.bin("postgres"))
         self.run("initdb", "-D", "data", "-A", "trust", "-U", "tester", "--no-sync", "--no-locale", "-E", "UTF8")

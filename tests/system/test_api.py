@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the C API and the installation. Builds tests/api/mallocstat.c from an installed prefix, and compares its output
-with the expected output."""
+"""Tests the C API and the installation. Builds tests/api/mallocstat.c against an installed prefix, and compares its
+output with the expected output."""
 import os, pathlib, re, shutil, signal, subprocess
 
 from harness import *
@@ -11,7 +11,8 @@ WARNINGS = ["-O2", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 def install(t, name, *flags, **environment):
     """Installs everything below the directory `name` in the scratch directory, unless `name` exists. Returns the
-    directory. `flags` replace the option --prefix, and then `environment` must set DESTDIR to this directory."""
+    directory. If `flags` are given, they replace the option --prefix. In this case, `environment` must set DESTDIR
+    to this directory."""
     need("cmake")
     if not os.access(t.build, os.W_OK):
         raise Skip("cmake --install writes to the build folder, which belongs to another user")
@@ -40,7 +41,7 @@ def library_folder(prefix):
     return str(next(prefix.rglob("libdtrace.so")).parent)
 
 class Mallocstat:
-    """Runs mallocstat, which is built for the first test that needs it."""
+    """Runs mallocstat. The first test that needs mallocstat builds it."""
     def __init__(self, t):
         self.prefix = install(t, "prefix")
         self.program = t.scratch / "mallocstat"
@@ -89,7 +90,7 @@ def a_consumer_counts_the_calls_bytes_and_callers_of_a_command(t):
         "4000 from 16 bytes",
         "1000 from 4096 bytes",
         *[f"{order}: mean" for order in orders],
-        "| @mean              509",  # (4000 * 24 + 1000 * 5000) / 5000, halved
+        "| @mean              509",  # (4000 * 24 + 1000 * 5000) / 5000, normalized by 2
         "ended walk: Abort explicitly directed",
         "wrong verdict: Illegal return value from callback",
     ])
@@ -160,7 +161,7 @@ def headers_compile_as_c_and_as_cpp(t):
 def exactly_the_expected_files_are_installed(t):
     prefix = install(t, "prefix")
     files = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*")
-                   if not path.is_dir() and path.relative_to(prefix).parts[0] != "src") # test_kmod_source tests these
+                   if not path.is_dir() and path.relative_to(prefix).parts[0] != "src") # test_kmod_source tests src
     library = str(pathlib.Path(library_folder(prefix)).relative_to(prefix))
     # The Python module is built only if Python's headers are installed.
     python = [f"{path.name}" for path in (t.build / "usdt/python").glob("dtrace_usdt*.so")]
@@ -229,7 +230,8 @@ def the_installed_command_does_not_need_the_build_folder(t):
                ["5000", "allocs`large", "100"], ["24", "allocs`small", "400"]], mechanism)
 
 def exceptions_of_cxx_use_the_unwinder_of_libgcc(t):
-    """libunwind, which is linked, has functions with the same names. They must not replace those of libgcc."""
+    """dtrace is linked with libunwind, which has functions with the same names as libgcc's unwinder. Exceptions must
+    call the functions of libgcc."""
     prefix = install(t, "prefix")
     for command in ([str(prefix / "sbin/dtrace"), "-en", "BEGIN { nothing; }"],
                     [Mallocstat(t).program, "-n", "BEGIN { nothing; }", "true"]):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests D programs of all kinds while a target changes random words of the memory that it shares with dtrace.
 
-The target (tests/victims/mutator.c) can spoil its own trace. dtrace and its agents must survive, and must need neither
-more time nor more memory. A second target of the same user shares the memory and must not be harmed. The results of
-another user's target must be exact.
+The target (tests/victims/mutator.c) can spoil its own trace. dtrace and its agents must survive, and must stay below
+fixed limits of time and memory. A second target of the same user shares the memory and must not be harmed. The results
+of another user's target must be exact.
 """
 import contextlib, itertools, signal, subprocess, tempfile
 
@@ -48,7 +48,7 @@ def user(t, uid, program, *arguments):
     return process
 
 def peak_kib(pid):
-    """Returns the peak of a process's unshared resident memory."""
+    """Returns the current size of a process's unshared resident memory, in KiB."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"RssAnon:\s+(\d+)", status).group(1))
 
@@ -60,7 +60,7 @@ def attacked(t, name, options, seed, seconds):
     with contextlib.ExitStack() as stack:
         mutator = stack.enter_context(held(user(t, 65534, "mutator", str(seed))))
         innocent = stack.enter_context(held(user(t, 65534, "forger", "innocent")))
-        # The output is large, and nothing reads it.
+        # The output is large and the test does not need it.
         dtrace = stack.enter_context(held(t.start("-q", *options, "-o", "/dev/null", "-n", program,
                                                   "-p", str(mutator.pid), "-p", str(innocent.pid),
                                                   str(mutator.pid), str(innocent.pid))))

@@ -34,8 +34,8 @@ class Module:
                 words = line.split()
                 if len(words) == 8 and words[3] in ("FUNC", "IFUNC") and words[6].isdigit() and words[2] != "0":
                     self.names[int(words[1], 16)].add(words[7].split("@")[0])
-        # Unwind tables also contain functions without names, but have an entry for each part of a split function. So
-        # they are used only for programs without symbols.
+        # An unwind table also lists functions without names, but has a separate entry for each part of a split
+        # function. So unwind tables are used only for programs without symbols.
         self.is_stripped = " .symtab " not in readelf("-S", path) and not debug
         if self.is_stripped:
             for begin in re.findall(r"FDE .*pc=(\w+)\.\.", readelf("--debug-dump=frames", path)):

@@ -28,7 +28,8 @@ def tables_between_instructions_are_never_changed(t):
                     equal(counts[f"sum_{name} return"], 1000, f"{name} {flags}")
 
 def counts_in_runs(t, probes, want, flags=(), n_runs=1):
-    """Checks that the counts by function and name are the same in each run. Returns the messages of the last run."""
+    """Checks in each run that the counts by function and name are those in `want`. Returns the messages of the last
+    run."""
     out = t.scratch / "recorded"
     for _ in range(n_runs):
         out.unlink(missing_ok=True) # dtrace -o appends to an existing file
@@ -38,8 +39,8 @@ def counts_in_runs(t, probes, want, flags=(), n_runs=1):
     return done.stderr
 
 def the_probes_of_a_named_function_do_not_depend_on_addresses(t):
-    """empty_hook is one byte long. Whether a jump fits there depends on the addresses in that run. If no jump fits, a
-    breakpoint is used."""
+    """empty_hook is one byte long. Whether a jump fits there depends on the addresses at which the program is
+    loaded. If no jump fits, a breakpoint is used."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     counts_in_runs(t, "pid$target:a.out:empty_hook:entry,pid$target:a.out:count_down:return ",
@@ -63,7 +64,7 @@ def a_site_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
     contains(said, "cannot probe")
 
 def results_of(t, library, most, program=None):
-    """Returns the output of ciphers.py, traced with the D program, or without dtrace if `program` is None."""
+    """Returns the output of ciphers.py. dtrace traces it with the D program, unless `program` is None."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ciphers.py")
     command = [sys.executable, script, library, str(most)]
     if program is None:

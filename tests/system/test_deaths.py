@@ -22,9 +22,9 @@ threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
 print(sorted(results))
 """
 
-# Like WORK, but receives a thousand signals a second, and prints the signal mask of each thread. It waits until all
-# threads have exited, because a joined thread may still receive a signal. It then stops the timer, because Python
-# restores the default action of SIGALRM when it exits.
+# Like WORK, but receives a thousand signals a second, and prints the signal mask of each thread. The program waits
+# until all threads have left /proc, because even a joined thread may still receive a signal. Then it stops the timer,
+# because Python restores the default action of SIGALRM when it exits.
 STORM = """
 import os, signal, time
 n_signals, masks = 0, []
@@ -199,8 +199,9 @@ def a_program_that_steps_over_its_own_traps_outlives_the_agent(t):
             out, _ = target.communicate("\n" * 10, timeout=20)
     equal((target.returncode, out), (0, "7 7\n" * 10), "after the agent's death")
 
-# Threads call a function, and so does a SIGALRM handler that interrupts them 3,000 times a second. The program's
-# SIGTRAP handler blocks only SIGTRAP. n_wrong counts its runs in which other signals are blocked.
+# Threads call a function. A SIGALRM handler interrupts them 3,000 times a second and calls the same function. The
+# program's SIGTRAP handler blocks only SIGTRAP. n_wrong counts the runs of this handler in which other signals are
+# blocked, or SIGTRAP is not.
 OWN_HANDLER = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -282,7 +283,8 @@ def breakpoints_beyond_the_handlers_table_are_reported(t):
         n = re.search(r"dtrace: (\d+) breakpoints would kill the process if the ptrace-agent were killed", done.stderr)
         equal((done.returncode, n is not None), (0, True), done.stderr)
         listed = t.run("-ln", "pid$target:libc.so.6:[a-z]*:", "-p", str(target.pid)).stdout.count("\n") - 1
-        # The handler's table has space for 65,536 breakpoints. A return probe may need several.
+        # The table of the handler that restores the text has space for 65,536 breakpoints. A return probe may need
+        # several breakpoints.
         equal(0 < int(n[1]) < listed - 60000, True, f"{n[1]} of {listed}")
 
 def a_target_without_the_handler_is_reported(t):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the commands in README.md and docs/*.md as they are printed there.
 
-A command is a line of an indented block that begins with "$ ". The lines up to the next command are the output that the
+A command is a line that begins with "$ " in an indented block. The lines up to the next command are the output that the
 document shows. The tutorial shows the output of every command. In the other documents, a command without output only
 has to exit with status 0.
 
@@ -75,7 +75,7 @@ def commands(path):
     return found
 
 class Shell:
-    """A bash that runs one command after another, and keeps its variables and its working directory."""
+    """A bash process that runs one command after another. It keeps its variables and its working directory."""
     def __init__(self, folder):
         self.output = folder / ".output"
         self.process = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -5,8 +5,6 @@ import os, re, signal, subprocess, time
 from harness import *
 from saying import *
 
-# Endings
-
 def ended_by(t, *signals):
     """Traces a target and sends signals to dtrace. Returns dtrace's status, stdout and stderr."""
     with Target(t) as target:
@@ -32,7 +30,8 @@ def one_interrupt_ends_with_END_and_results(t):
             raise AssertionError(f"no result after {signum!r}:\n{out}")
 
 def two_interrupts_end_dtrace_immediately(t):
-    """While dtrace waits for the reader of its output, a second interrupt makes it discard the rest and exit."""
+    """While dtrace waits for the reader of its output, a second interrupt makes it discard the remaining output and
+    exit."""
     with Target(t, 8) as target:
         reader, writer = os.pipe()
         dtrace = subprocess.Popen([t.dtrace, "-qn", "pid$target:a.out::entry { printf(\"%d\\n\", arg0); } "
@@ -89,7 +88,7 @@ def an_interrupt_without_a_target_runs_END(t):
     equal((dtrace.returncode, out), (0, "down\n\n"), errors)
 
 def an_interrupt_from_the_terminal_ends_the_command_and_prints_the_results(t):
-    """The terminal sends SIGINT to the process group, which kills the command."""
+    """The terminal sends SIGINT to the process group, which includes the command. SIGINT kills the command."""
     dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
                      'END { printf("END ran\\n"); }' + so_far(), "-c", t.victim("waiter") + " 2",
                      stdin=subprocess.PIPE, start_new_session=True)

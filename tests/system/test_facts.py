@@ -5,8 +5,6 @@ import os, pathlib, re, subprocess, time
 from harness import *
 from traced import *
 
-# Values at a probe
-
 def ten_arguments_are_right_including_those_on_the_stack(t):
     done = good(t.run("-qn", 'pid$target:a.out:ten:entry { printf("%d %d %d %d %d %d %d %d %d %d\\n",'
                       "arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9); }",
@@ -139,7 +137,7 @@ def ids_and_names_are_the_targets_own(t):
     contains(done.stdout, f"\nfacts pid{pid} facts tell entry\n1 1\n")
 
 def the_ids_of_dtrace_itself_are_the_effective_ones(t):
-    """BEGIN, END and tick probes fire in dtrace, which a set-uid wrapper may have started."""
+    """BEGIN, END and tick probes fire in dtrace itself. A set-uid wrapper may have started dtrace."""
     need("setpriv")
     if os.geteuid() != 0:
         raise Skip("only root may change its real ids")
@@ -242,7 +240,8 @@ def the_time_needs_no_upcall_on_a_virtual_machine(t):
         if "unshare failed" in done.stderr or "permission denied" in done.stderr:
             raise Skip("no mount namespace can be created here")
         equal(done.returncode, 0, done.stderr)
-        # The thread waits once for each upcall, so many waits mean that firings read the clock through upcalls.
+        # Each upcall makes the thread wait once. So a large number of waits means that firings read the clock through
+        # upcalls.
         waited = int(re.search(r"waited (\d+)", done.stdout).group(1))
         if waited > 2000:
             raise AssertionError(f"the thread waited {waited} times at 20,000 firings, the clock source is {pretended}")

@@ -10,8 +10,8 @@ PROGRAM = "pid$target:a.out:work:entry { @ = count(); }"
 LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
 # The agent gives up after 2 s on a thread that runs in a loop, and after 10 s on a thread that is only slow.
 CIRCLES_S = 8
-# When it exits, dtrace may need 2 s for a wait that had already begun, 2 s to release all targets, 1 s for deferred
-# signals, and 2 s for system calls that did not return. The machine may be busy.
+# When dtrace exits, it may need 2 s for a wait that had already begun, and 2 s to release all targets. It may also need
+# 1 s for deferred signals, and 2 s for system calls that did not return. The machine may be busy.
 TOGETHER_S = 10
 
 class Circler(Holder):
@@ -82,8 +82,8 @@ def a_second_interrupt_ends_the_wait_for_the_release(t):
 
 @contextlib.contextmanager
 def control_group(pid, parents):
-    """Moves the process into a new control group, below the first directory that allows it. Yields the group's
-    directory."""
+    """Creates a control group in the first of the `parents` that permits it, and moves the process into this group.
+    Yields the group's directory."""
     for parent in parents:
         group = pathlib.Path(parent) / f"dtrace-test-{pid}"
         try:
@@ -106,7 +106,7 @@ def control_group(pid, parents):
 
 @contextlib.contextmanager
 def freezer(pid):
-    """Moves the process into a new control group. Yields a function that freezes and thaws it."""
+    """Moves the process into a new control group. Yields a function that freezes and thaws the group."""
     mounts = (line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines())
     with control_group(pid, [mount[1] for mount in mounts if mount[2] == "cgroup2"]) as group:
         if not (group / "cgroup.freeze").exists():
@@ -168,7 +168,7 @@ def old_freezer(pid):
             freeze(False)
 
 def a_target_that_is_frozen_while_probes_are_planted_outlives_the_agent(t):
-    # For breakpoints, the agent installs a handler with a system call in the target.
+    # To plant breakpoints, the agent makes the target execute a system call that installs a handler.
     for flags in ("-x", "mechanism=int3"), ():
         for after_ms in (25, 45, 65):
             with Circler(t) as target, old_freezer(target.pid) as freeze:
@@ -178,7 +178,7 @@ def a_target_that_is_frozen_while_probes_are_planted_outlives_the_agent(t):
                     agent = tracer_of(target.pid)
                     time.sleep(after_ms / 1000) # a different moment of the planting each time
                     freeze(True)
-                    time.sleep(2.3) # by then, the agent has given up on the system call
+                    time.sleep(2.3) # after this time, the agent has given up on the system call
                     os.kill(agent, signal.SIGKILL)
                     wait_until(lambda: not is_alive(agent), what="the agent's end")
                     freeze(False)

@@ -1,5 +1,5 @@
-"""Tests targets into which it is hard to inject code (E in docs/faults.md): in sandboxes, with limits, in namespaces,
-with other C libraries, and before the dynamic linker has run."""
+"""Tests targets into which it is hard to inject code (E in docs/faults.md). They are in sandboxes or namespaces,
+have limits or other C libraries, or have not run the dynamic linker yet."""
 import os, pathlib, re, shutil, signal, subprocess, tempfile
 
 from faults import *
@@ -16,8 +16,8 @@ def told(errors, note):
 
 def both_ways(t, how, note="", danger="", **more):
     """Traces with jumps and with breakpoints. With jumps, dtrace must print `note`. With breakpoints, dtrace must
-    report that killing the agent would kill the target, because of `danger`. For an empty string, dtrace must print
-    nothing."""
+    report that killing the agent would kill the target, because of `danger`. If `note` or `danger` is empty, dtrace
+    must print nothing in that run."""
     for flags in BOTH:
         errors, _ = traced_calls(t, how, flags=flags, **more)
         told(errors, f"would kill the process if the ptrace-agent were killed: {danger}" if flags and danger else
@@ -104,8 +104,8 @@ def a_target_that_locks_its_memory_does_not_grow_by_the_arena(t):
         target.end()
 
 def no_descriptor_is_left_open_in_a_target(t):
-    """E14: the target has no new descriptor and no memory that is both writable and executable, and cannot write to the
-    agent's memory."""
+    """E14: the target has no new descriptor, and no memory that is both writable and executable. It cannot write to
+    the agent's memory."""
     with Paced(t, "free") as target:
         files = sorted(os.listdir(f"/proc/{target.pid}/fd"))
         tracer = Tracer(t, LOOKS + ENDS, target.pid)
@@ -169,7 +169,7 @@ def files_of_a_sandboxed_target_with_its_own_mounts_are_named(t):
                 target.end()
 
 def dtrace_works_in_its_own_pid_namespace(t):
-    """E9: $target and pid have the numbers of that namespace"""
+    """E9: $target and pid are process ids in that namespace"""
     need("unshare")
     unshare = ["unshare", "--pid", "--fork", "--mount", "--mount-proc"]
     if os.geteuid() != 0:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests hostile files. A target chooses which files it maps, their contents, and which files later replace them. dtrace
-opens only mapped files and files in the debug directories, but no FIFOs or devices. It checks every offset."""
+opens only mapped files and files in the debug directories. It opens no FIFOs or devices, and checks every offset."""
 import os, pathlib, shutil, struct, subprocess
 
 from harness import *
@@ -32,7 +32,7 @@ def built(t, name, *flags):
     return folder / "target"
 
 def crafted(program):
-    """Returns a copy of the program whose program headers are at an offset far past its end."""
+    """Returns a copy of the program in which the offset of the program headers is far past the end of the file."""
     data = bytearray(program.read_bytes())
     struct.pack_into("<Q", data, 32, 1 << 45)
     return bytes(data)

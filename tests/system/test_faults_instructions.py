@@ -19,8 +19,8 @@ def victim_of(t, name):
     return t.victim(name)
 
 def registers_are_the_same_after_any_probe(t):
-    """G1 to G6, G8, G9, G11: registers and MXCSR have random values, DF is set, the stack has any alignment, and the
-    x87 stack is full"""
+    """G1 to G6, G8, G9, G11: registers and MXCSR have random values, and DF is set. The stack has any alignment, and
+    the x87 stack is full."""
     rounds = 20000 if t.long else 2000
     for program in STATES:
         for flags in BOTH:
@@ -130,8 +130,8 @@ def offsets_inside_instructions_are_refused(t):
             contains(done.stderr, "work")
 
 def threads_that_jump_into_a_window_outlive_it(t):
-    """C6, F5: threads jump to the second byte of a probed function, as goroutines return to the second byte of goexit.
-    The agent may handle their trap after the window is removed."""
+    """C6, F5: threads jump to the second byte of a probed function. (Goroutines return to the second byte of goexit
+    in the same way.) The agent may handle the trap of such a thread after the window has been removed."""
     with held(subprocess.Popen([victim_of(t, "strayer")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True)) as process:
         equal(process.stdout.readline(), "ready\n")
@@ -162,7 +162,7 @@ def an_existing_uprobe_stays(t):
         with Paced(t, "free") as target:
             before = text_differs(target.pid)
             done = t.start("-qn", LOOKS + ENDS, "-p", str(target.pid))
-            # dtrace exits by itself if no probe could be planted.
+            # If no probe could be planted, dtrace exits without waiting for a signal.
             wait_until(lambda: tracer_of(target.pid) != 0 or done.poll() is not None, what="the start of the agent")
             target.call()
             done.send_signal(signal.SIGINT)

@@ -134,7 +134,7 @@ def modules_keep_their_probes_while_another_library_is_loaded_and_unloaded(t):
               str(flags))
 
 def libraries_in_their_own_namespaces_are_probed(t):
-    """I3: dlmopen() and LD_AUDIT; if a library is loaded twice, calls to both copies are counted"""
+    """I3: tests dlmopen() and LD_AUDIT. If a library is loaded twice, calls to both copies are counted."""
     n_rounds, n_calls = 20, 50
     for flags in BOTH:
         for user in ({"NAMESPACES": "1"}, {"LD_AUDIT": str(t.victim("plugin.so"))},
@@ -231,7 +231,7 @@ def libraries_that_reuse_the_addresses_of_others_do_not_affect_their_neighbours(
              "-c", " ".join(["/usr/bin/python3", str(t.scratch / "shuffle.py"), str(seed), "60", *paths])],
             capture_output=True, text=True, timeout=120)
         equal(done.returncode, 0, done.stderr)
-        contains(done.stdout, "{") # otherwise the program failed before its last line
+        contains(done.stdout, "{") # if the program failed, it did not print its last line
         calls = json.loads(done.stdout.splitlines()[0])
         equal(rows(done.stdout), {f"{name} {probe}": n for name, n in calls.items() for probe in ("entry", "return")},
               f"seed {seed}: {done.stderr}")

@@ -80,14 +80,15 @@ def forks_while_threads_are_in_probes_do_no_harm(t):
         equal(entries, calls(said) + 1, "entries")
 
 def tasks_created_by_clone_are_traced_if_they_share_the_memory(t):
-    """B11, B12: tasks have separate or shared memory, or no thread-local storage, or their parent waits"""
+    """B11, B12: some tasks share the parent's memory, and some have their own. Some have no thread-local storage.
+    Some make the parent wait."""
     for flags in BOTH:
         said, entries, returns = lives(t, "clones 30", flags)
         contains(said, "good 150 ")
         equal((entries, returns), (calls(said) + 1, calls(said) + 1), "firings")
 
 def tasks_that_the_kernel_does_not_report_continue_through_jumps(t):
-    """B12: the tasks are created with CLONE_UNTRACED. With breakpoints, they would die, which is a known limitation."""
+    """B12: the tasks are created with CLONE_UNTRACED. As a known limitation, they would die at a breakpoint."""
     said, entries, _ = lives(t, "untraced 30")
     contains(said, "good 150 ")
     # The agent does not know of the tasks that have their own memory, so the jumps stay in their text. Their 3000 calls
@@ -95,7 +96,7 @@ def tasks_that_the_kernel_does_not_report_continue_through_jumps(t):
     equal(entries in (calls(said) + 1, calls(said) + 3001), True, f"{entries} entries, {said}")
 
 def an_exit_while_threads_are_in_probes_loses_nothing(t):
-    """B1, B4: at the exit, a thread may be between a probe and the update of the program's count"""
+    """B1, B4: when the process exits, a thread may be between a probe and the update of the program's own count"""
     for flags in BOTH:
         path = t.scratch / "count"
         path.unlink(missing_ok=True)
@@ -105,7 +106,7 @@ def an_exit_while_threads_are_in_probes_loses_nothing(t):
               f"{entries} entries, {returns} returns, {own} calls")
 
 def exit_handlers_are_traced(t):
-    """B24: the probes of functions that atexit() handlers call fire"""
+    """B24: probes fire in functions that atexit() handlers call"""
     for flags in BOTH:
         said, entries, _ = lives(t, "atexit", flags)
         contains(said, "exit handler, calls 200\n")
@@ -156,8 +157,8 @@ second.wait()
 """
 
 def a_target_that_creates_children_all_the_time_gets_jumps(t):
-    """dtrace often attaches in the middle of fork(2) or vfork(2), when no system call can be injected. dtrace must then
-    wait, because breakpoints would kill a child."""
+    """dtrace often attaches in the middle of fork(2) or vfork(2), when no system call can be injected. In this case
+    dtrace must wait and try again, because breakpoints would kill a child."""
     rounds = 60 if t.long else 8
     for shell, child in (("bash", "( : )"), ("dash", "/bin/true")):
         need(shell)
@@ -197,7 +198,7 @@ def a_pid_that_was_reused_is_not_traced(t):
     contains(done.stdout, "it exited, and another process now has its pid 1\n")
 
 def a_set_uid_program_keeps_its_rights_if_root_traces_it(t):
-    """B6, E3: if an ordinary user traces the program, the set-uid bit has no effect"""
+    """B6, E3: if an ordinary user traces the program instead, the set-uid bit has no effect"""
     user = as_nobody() if os.geteuid() == 0 else None
     if user is None:
         raise Skip("only root may install a set-uid program")
@@ -287,7 +288,7 @@ def a_tracer_killed_at_any_of_its_system_calls_harms_no_target(t):
 
 def two_tracers_take_turns(t):
     """A9, A10, A12: the second tracer's error message names the first tracer. If the first tracer is killed, its
-    patches are removed, at the latest by the next tracer."""
+    agent or the next tracer removes its patches."""
     for victim in ("dtrace", "agent", "both"):
         with Paced(t, "free", threads=2) as target:
             first = Tracer(t, LOOKS + ENDS, target.pid)
@@ -325,7 +326,7 @@ def a_command_is_not_left_stopped(t):
             wait_until(ended, what=f"the end of the command, {who} killed after {delay} s")
 
 def a_helper_of_system_does_not_keep_the_output_open(t):
-    """A14: a process that system() started outlives dtrace, and holds none of dtrace's pipes open"""
+    """A14: a process that system() started outlives dtrace. It must not keep any of dtrace's pipes open."""
     path = t.scratch / "helper"
     dtrace = t.start("-w", "-qn", f'BEGIN {{ system("echo $$ >{path}; exec sleep 30 >/dev/null 2>&1 </dev/null"); }}')
     try:

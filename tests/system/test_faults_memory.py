@@ -13,7 +13,7 @@ ERROR { @faults[self->what, self->kind, arg4] = count(); }
 END { printa("%s %d %@d\\n", @in); printa("fault %d %d %d %@d\\n", @faults); }
 """
 BADADDR = 1
-CHANGING = (20, 21)  # a page that is mapped and unmapped repeatedly, a file that is truncated
+CHANGING = (20, 21)  # kinds of addresses: a page that is mapped and unmapped repeatedly, a file that is truncated
 NOT_TO_BE_READ = (18, 19)  # a write-only page, an execute-only page; x86-64 can nevertheless read both
 
 def looked(t, rounds, flags):
@@ -23,8 +23,8 @@ def looked(t, rounds, flags):
             if line.startswith(("in ", "string ", "much ", "fault "))}
 
 def bad_addresses_cause_d_faults_and_no_signal(t):
-    """J1, J2, J3, J4, J13: reads addresses that are unmapped, unreadable, not canonical, in the kernel, or past the end
-    of a file, and memory that is unmapped or truncated meanwhile"""
+    """J1, J2, J3, J4, J13: reads addresses that are unmapped, unreadable, not canonical, in the kernel, or past the
+    end of a file. Also reads memory that is unmapped or truncated during the read."""
     rounds = 1000
     for flags in BOTH:
         got = looked(t, rounds, flags)

@@ -73,7 +73,7 @@ class Taken:
         self.process.wait()
 
 def attach_and_detach_do_not_end_waits(t):
-    """D10, D16: the kernel does not restart epoll_wait() and sigtimedwait(), so a stop could end these waits"""
+    """D10, D16: the kernel does not restart epoll_wait() and sigtimedwait(), so a stop could end these waits early"""
     with Taken(t, "waiting") as target:
         for flags in BOTH:
             for _ in range(20 if t.long else 3):

@@ -1,4 +1,5 @@
-"""Tests stacks that are unwound, switched, walked or nearly full, and signal storms (D and H of docs/faults.md)."""
+"""Tests stacks that are unwound, switched, walked or nearly full. Also tests signal storms (D and H of
+docs/faults.md)."""
 import random, re, subprocess, time
 
 from faults import *
@@ -11,7 +12,7 @@ def coroutines_longjmp_and_backtrace_work_repeatedly(t):
     """H3, H4, H7: each coroutine has a stack of 16 KiB between guard pages"""
     n = 1000 if t.long else 200
     for probes in (OWN, "pid$target:a.out:: ", ALL):
-        # Breakpoints in all functions of libc and libstdc++ would make the program slow.
+        # Only --long sets breakpoints in all functions of libc and libstdc++, because they make the program slow.
         for flags in BOTH if t.long or probes != ALL else BOTH[:1]:
             said, out = traced_command(t, probes + "{ @ = count(); }",
                                        t.victim("coroutines") + f" {n}", flags)
@@ -19,8 +20,8 @@ def coroutines_longjmp_and_backtrace_work_repeatedly(t):
             equal(int(out) > 40 * n, True, f"{out} firings")
 
 def exceptions_and_cancelled_threads_unwind_repeatedly(t):
-    """H1, H2: exceptions are rethrown, are thrown while another one is handled, or leave a call in a window.
-    pthread_cancel() unwinds threads."""
+    """H1, H2: some exceptions are rethrown, or are thrown while another one is handled. Others leave a call that is
+    in a window. pthread_cancel() unwinds threads."""
     n = 1000 if t.long else 200
     for probes in (OWN, "pid$target:a.out:: ", ALL):
         for flags in BOTH if t.long or probes != ALL else BOTH[:1]:
@@ -48,8 +49,8 @@ def room(text):
     return values["frames"] * values["bytes"]
 
 def a_probe_needs_at_most_200_bytes_of_stack(t):
-    """H8, H9: recursion ends at most 200 bytes earlier than without probes, also on a stack of 2 KiB above a guard
-    page."""
+    """H8, H9: with probes, recursion ends at most 200 bytes earlier than without them. This is also true on a stack
+    of 2 KiB above a guard page."""
     want = room(subprocess.run([t.victim("depth"), "10"], capture_output=True, text=True).stdout)
     for probes in ("pid$target:a.out:deep:entry,pid$target:a.out:work:entry,pid$target:a.out:work:return ",
                    "pid$target:a.out:deep:,pid$target:a.out:work: ", ALL):
@@ -95,7 +96,7 @@ def storming(t, n, room=None, threads=3):
                                  stdout=subprocess.PIPE, text=True))
 
 def probes_are_planted_and_removed_in_a_signal_storm(t):
-    """C1, C6, D1: meanwhile, signals arrive and threads execute the probed functions"""
+    """C1, C6, D1: signals arrive and threads execute the probed functions during the planting and removal"""
     n = 1000000 if t.long else 250000
     for probes in (OWN, "pid$target:a.out:work:,pid$target:a.out:handled: ", ALL):
         with storming(t, n) as target:
@@ -122,7 +123,7 @@ def a_killed_dtrace_does_no_harm_in_a_signal_storm(t):
     n = 100000
     for _ in range(100 if t.long else 5):
         with storming(t, n) as target, Tracer(t, OWN + "{ @ = count(); }", target.pid) as tracer:
-            time.sleep(random.random() * 0.05)  # a random moment of the storm
+            time.sleep(random.random() * 0.05)
             tracer.process.kill()
             said = target.communicate(timeout=60)[0]
         equal(target.returncode, 0, said)

@@ -107,7 +107,7 @@ class Remade(Holder):
         equal(self.process.returncode, 0, "its status")
 
 def untraced(t, *lines):
-    """Returns an untraced victim's reply to the last of the lines."""
+    """Returns the reply of an untraced victim to the last of these lines."""
     with Remade(t) as target:
         target.do(*lines[:-1])
         return target.say(lines[-1])

@@ -48,7 +48,7 @@ def a_thread_may_be_at_any_instruction_of_a_window(t):
         equal(k > 15, True, f"only {k} instructions")
 
 def threads_start_and_end_while_probes_are_planted_and_removed(t):
-    """C1: a program with ten thousand threads, or twenty thousand with --long, prints their results"""
+    """C1: a program runs ten thousand threads, or twenty thousand with --long, and prints their results"""
     need("python3")
     n = 2000 if t.long else 1000
     script = ("import threading\n"

@@ -64,7 +64,8 @@ def a_child_that_executes_a_program_is_released(t):
                                     "return 0": 300}, mechanism)
 
 def sizes_of(pid):
-    """Returns the resident bytes and the number of descriptors of a process and of each of its children, by name."""
+    """Returns a dictionary for a process and its children. The key is the process's name. The value is a pair of the
+    resident bytes and the number of descriptors."""
     found = {}
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     for each in (pid, *map(int, children)):
@@ -75,7 +76,7 @@ def sizes_of(pid):
     return found
 
 def watched(t, n, samples):
-    """Traces libc in a shell that runs true n times. Meanwhile, appends sizes_of(dtrace) to `samples`."""
+    """Traces libc in a shell that runs true(1) n times. While the shell runs, appends sizes_of(dtrace) to `samples`."""
     shell = f"i=0; while [ $i -lt {n} ]; do {shutil.which('true')}; i=$((i+1)); done"
     errors = open(t.scratch / "errors", "w+")
     with held(subprocess.Popen([t.dtrace, "-qZ", "-x", "follow=exec", "-n",
@@ -88,15 +89,15 @@ def watched(t, n, samples):
                 samples.append(sizes_of(dtrace.pid))
             if time.monotonic() > end:
                 raise AssertionError(f"{n} execs took more than {120 + n / 2} s")
-            time.sleep(0.2)  # the period of the samples
+            time.sleep(0.2)  # the interval between samples
         out = dtrace.stdout.read()
         errors.seek(0)
         equal(dtrace.returncode, 0, errors.read())
     return {name: int(count) for name, count in re.findall(r"^(of \S+|ids to) (\d+)$", out, re.M)}
 
 def a_session_survives_many_execs(t):
-    """Counts stay exact, probe ids are reused, and neither memory nor descriptors grow. Each run of true needs
-    thousands of probes, and a session has space for a million."""
+    """Counts stay exact, probe ids are reused, and neither memory nor descriptors grow. Each run of true(1) needs
+    thousands of probes. A session has space for a million probes, so it must reuse them."""
     few = watched(t, 20, [])
     n, samples = 5000 if t.long else 60, []
     many = watched(t, n, samples)

@@ -41,7 +41,7 @@ def nothing_is_written_below_the_stack_of_a_go_function_that_does_not_check_it(t
     equal(said(done.stdout)["written"], 0, done.stderr)
 
 def a_wildcard_omits_go_functions_without_a_stack_check_and_reports_this(t):
-    """Go's runtime often calls such functions, and a breakpoint costs 20 us per hit."""
+    """Go's runtime often calls functions without a stack check, and a breakpoint costs 20 us per hit."""
     done = good(t.run("-qn", 'pid$target:a.out:main.*:entry { @[probefunc] = count(); }', "-c", f"{built(t)} 20"))
     contains(done.stderr, "main.leaf.abi0")
     contains(done.stderr, "Go code may have no free stack there; -x mechanism=any sets a breakpoint")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests C headers with -C: they compile quickly, and their declarations have the sizes, offsets and values that the C
-compiler computes. --long tests every installed header."""
+"""Tests C headers with -C. They must compile quickly. Their declarations must have the sizes, offsets and values
+that the C compiler computes. --long tests every installed header."""
 import concurrent.futures, pathlib, subprocess, time
 
 from harness import *

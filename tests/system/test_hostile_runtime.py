@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests that dtrace resists programs of another user that attack the memory which dtrace maps into a target."""
+"""Tests that dtrace resists another user's programs. They attack the memory that dtrace maps into a target."""
 import contextlib, mmap, os, pathlib, re, shutil, signal, subprocess
 
 from harness import *
@@ -20,8 +20,8 @@ def nobodys(t, name, *args, **more):
                             stdout=subprocess.PIPE, text=True, **more)
 
 def attach_while_a_neighbour_reopens(t, n_targets):
-    """Attaches to targets. Another process of the same user looks for descriptors of dtrace's memory. Returns how many
-    it found, and how many it could open."""
+    """Attaches to targets while another process of the same user looks for descriptors of dtrace's memory. Returns
+    how many descriptors this process found, and how many it could open."""
     with contextlib.ExitStack() as ends:
         targets = [ends.enter_context(held(nobodys(t, "waiter", "1"))) for _ in range(n_targets)]
         for target in targets:
@@ -47,7 +47,7 @@ def a_process_of_the_targets_user_cannot_reopen_the_runtimes_memory(t):
     equal(opened, 0, f"descriptors opened for writing, of {seen} found")
 
 def not_even_root_can_write_to_the_configuration_of_a_runtime(t):
-    """Only the agent's own mapping, which is older than the file's seals, can write to the configuration."""
+    """Only the agent's own mapping can write to the configuration. This mapping is older than the file's seals."""
     if os.geteuid() != 0:
         raise Skip("only root can open the files of another process's mappings")
     with held(nobodys(t, "waiter", "1")) as target:

@@ -20,7 +20,7 @@ def examples():
     for document in sorted((ROOT / "docs").glob("*.md")):
         lines += [line.removeprefix("    # ") for line in document.read_text().splitlines()
                   if line.startswith("    # ")]
-    # In the documents, 4711 stands for the pid of any process, here that of the script's shell.
+    # In the documents, 4711 stands for the pid of any process. The test replaces it with the pid of the script's shell.
     return [line.replace("dtrace", "dtrace -e", 1).replace("-p 4711", "-p $$")
             for line in lines if line.startswith("dtrace -n")]
 
@@ -140,7 +140,7 @@ def the_stack_of_a_sample_begins_at_the_interrupted_function(output):
     pairs = re.findall(r"^(vmlinux`\S+) is\s+(\S+)", output.text, re.M)
     equal((len(pairs) > 20, [pair for pair in pairs if pair[0] != pair[1]]), (True, []))
 
-# For text that is written to a parameter, the kernel allocates one byte more than the text.
+# If text is written to a parameter, the kernel allocates one byte more than the text. The text here has 102 bytes.
 @script("""
 echo "echo Y$(printf %0100d 0) >/sys/module/printk/parameters/time" >w.sh
 dtrace -n 'fbt::__kmalloc:entry /execname == "sh"/ { trace(arg0); }' -c 'sh w.sh'
@@ -353,7 +353,7 @@ def functions_of_modules_are_probed_and_modules_can_be_removed(output):
     if not counts or counts[0] < 10 or not later or later[-1] < 10:
         raise AssertionError(f"{counts} {later}")
 
-# The load is not part of the command. profile must sample the load nevertheless.
+# The process dd is not a child of the traced command. profile must sample dd nevertheless.
 @script("""
 dd if=/dev/zero of=/dev/null bs=64 count=100000000 2>/dev/null & load=$!
 sample() {
@@ -402,7 +402,8 @@ kill $load
 """)
 def a_sample_has_a_function_of_the_kernel_or_of_the_process(output):
     found = {(which, mode, re.sub(r"`.*", "`", name)) for which, mode, name in re.findall(r"^(u?func) (user|kernel) (\S+) \d+$", output.text, re.M)}
-    # Exactly one of arg0 (the kernel) and arg1 (the process) is not 0. For the argument 0, 0x0 is printed.
+    # In each sample, exactly one of arg0 (the kernel) and arg1 (the process) is not 0. An address of 0 is printed as
+    # 0x0.
     equal(found & {("func", "kernel", "vmlinux`"), ("func", "user", "0x0"), ("ufunc", "kernel", "0x0")},
           {("func", "kernel", "vmlinux`"), ("func", "user", "0x0"), ("ufunc", "kernel", "0x0")})
     if not {("ufunc", "user", "libc.so.6`"), ("ufunc", "user", "counted`")} & found:

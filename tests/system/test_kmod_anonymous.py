@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests anonymous tracing: the program that dtrace -A saved runs when the module is loaded, and dtrace -a prints its
+"""Tests anonymous tracing. The program that dtrace -A saved runs when the module is loaded. dtrace -a prints its
 records."""
 from machines import *
 

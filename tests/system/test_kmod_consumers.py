@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests consumers of the kernel module: several at once, killed ones and hostile ones. None may leave anything in the
-kernel."""
+"""Tests consumers of the kernel module: several at once, killed ones and hostile ones. No consumer may leave
+anything in the kernel."""
 import re
 
 from machines import *
@@ -93,8 +93,8 @@ echo done
 def an_unused_module_can_be_removed_under_load(output):
     equal(output.lines(), ["done"])
 
-# Probes all kernel functions under load. An emulated machine needs minutes to change the text of all functions, so a
-# short run probes only a third of them.
+# Probes all kernel functions under load. An emulated machine needs minutes to change the text of all functions. So a
+# run without --long probes only a third of them.
 EVERYTHING = """
 probes=PROBES
 echo 1 >/sys/module/dtrace/parameters/deadman

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the cpc provider: software events of perf are counted exactly, and hardware events are refused, because the
-virtual machines have no hardware counters."""
+"""Tests the cpc provider. Software events of perf must be counted exactly. Hardware events must be refused, because
+the virtual machines have no hardware counters."""
 import re
 
 from machines import *
@@ -106,7 +106,7 @@ def two_consumers_count_independently(output):
     # Starting `counted` causes fewer than 100 additional faults.
     equal((n["inner"] // 100, n["outer"] // 300), (20, 20))
 
-# Kills dtrace 4 times, with 25 counters each. Then unloads the module and causes the events without it.
+# Kills dtrace 4 times while it uses 25 counters. Then unloads the module, and causes the events again without it.
 @script("""
 probes=""
 for i in $(seq 1 25); do probes="$probes cpc:::page-faults-all-$i { n++; }"; done

@@ -52,7 +52,8 @@ echo 0 >/sys/module/dtrace/parameters/destructive
 """)
 def chill_waits_at_most_half_a_second_in_each_second(output):
     said = [line for line in output.lines() if re.match("once|again|long|fault", line)]
-    # If the host stops the virtual machine, more than a second may pass before the second chill(), which may then wait.
+    # The host may stop the virtual machine for more than a second before the second chill(). In this case, the second
+    # chill() is permitted to wait.
     if len(said) > 1 and said[1].startswith("again after ") and int(said[1].split()[-1]) > 1000:
         said[1] = "fault 3"
     equal(said, ["once", "fault 3", "fault 3"])
@@ -123,7 +124,7 @@ def a_program_that_keeps_a_processor_busy_is_ended(output):
     contains(output.text, "dtrace: processing aborted: Abort due to systemic unresponsiveness\nstatus 1\n")
     contains(" ".join(output.text.split()), "later 50")
 
-# Prints a program whose firings take a few milliseconds each, which is below the time limit for one firing.
+# Prints a program whose firings take a few milliseconds each. The time limit for one firing is longer.
 SHORTER = SEARCHES.replace("head -500", "head -1")
 
 @script(SHORTER + """
@@ -146,7 +147,8 @@ def a_program_of_many_long_firings_is_ended_and_another_one_continues(output):
     contains(output.text, "dtrace: processing aborted: Abort due to systemic unresponsiveness\nstatus 1\n")
     contains(output.text, "the other one went on")
 
-# The kernel takes locks in every interrupt, so interrupts take all of the CPU time. No process runs, not even dtrace.
+# Each interrupt takes locks of the kernel, and so fires slow probes. Interrupts therefore take all of the CPU time, and
+# no process runs, not even dtrace.
 @script(SHORTER + """
 searches 'fbt:vmlinux:*lock*:entry' >everywhere.d
 taskset 1 dd if=/dev/zero of=/dev/null bs=1 count=100000000 & load=$!

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the source of the kernel module that DKMS builds, and the message of dtrace when the module is not loaded."""
+"""Tests the kernel module's source, which DKMS builds. Also tests dtrace's message if the module is not loaded."""
 import shutil
 
 from machines import *

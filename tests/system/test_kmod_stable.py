@@ -5,7 +5,7 @@ import re
 from machines import *
 
 def rows(output):
-    """Returns the words of each line, which are the keys and the value of an aggregation."""
+    """Returns the words of each line. They are the keys and the value of an aggregation."""
     return [tuple(line.split()) for line in output.lines()]
 
 def has(lines, *wanted):

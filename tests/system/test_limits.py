@@ -83,7 +83,7 @@ int main(void)
 
 @contextlib.contextmanager
 def memory_group(limit, inside=False):
-    """Yields a control group with this memory limit. If `inside` is set, its parent has the limit instead."""
+    """Yields a control group with this memory limit. If `inside` is set, the limit is on the group's parent instead."""
     mounts = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
     own = {line.split(":")[1]: line.split(":", 2)[2] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()}
     places = [(m[1] + path, "memory.limit_in_bytes") for m in mounts if m[2] == "cgroup" and "memory" in m[3].split(",")
@@ -181,7 +181,7 @@ int main(void)
 """
 
 def keys_that_do_not_fit_into_the_control_group_of_dtrace_are_dropped_and_reported(t):
-    """Ever more keys of a target must not make the kernel kill a process."""
+    """A target that adds keys without end must not make the kernel kill a process for lack of memory."""
     need("gcc")
     subprocess.run(["gcc", "-O1", "-o", str(t.scratch / "keys"), "-xc", "-"], input=MANY_KEYS, text=True, check=True)
     with memory_group(256 << 20) as group:
@@ -211,7 +211,8 @@ def keys_that_do_not_fit_into_the_control_group_of_dtrace_are_dropped_and_report
 
 # Probes of processes that have exited are reused
 
-# This program waits for a byte, and then calls work() 1000 times. With an argument, it first uses up all mappings.
+# This program waits for a byte, and then calls work() 1000 times. With an argument, it first makes as many mappings as
+# the kernel permits.
 MAPPINGS = r"""
 #include <stdio.h>
 #include <sys/mman.h>

@@ -208,8 +208,8 @@ func main() {
 }
 
 def rounds(t, command, tracers=0):
-    """Runs a program that works in rounds, and returns its output. Meanwhile, tracers attach and detach one after the
-    other."""
+    """Runs a program that works in rounds, and returns its output. While the program runs, tracers attach and detach
+    one after the other."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, cwd=t.scratch)
     try:

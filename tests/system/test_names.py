@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that dtrace escapes control characters from targets on a terminal. The names and strings of the target contain
-escape sequences."""
+"""Tests that dtrace escapes control characters in a target's names and strings when it prints to a terminal. The
+target of these tests contains escape sequences."""
 import os, pty, subprocess
 
 from harness import *

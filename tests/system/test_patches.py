@@ -7,7 +7,7 @@ from harness import Holder, Skip, as_nobody, contains, equal, main, need, text_d
 ROW = re.compile(r"^ *(\d+) +0x([0-9a-f]+) +(\S+) +(\S+) +(\d+|-) +(live|inert|lethal|-) (.+)$", re.M)
 
 class Sleeper(Holder):
-    """A python3 that waits until its stdin is closed."""
+    """A python3 process that waits until its stdin is closed."""
     def __init__(self, **more):
         need("python3")
         self.process = subprocess.Popen(
@@ -17,7 +17,7 @@ class Sleeper(Holder):
         self.pid = self.process.pid
 
 class Planted(Holder):
-    """A dtrace that has planted the probes of a D program."""
+    """A dtrace process that has planted the probes of a D program."""
     def __init__(self, t, pid, program, *flags):
         began = t.scratch / f"began.{pid}.{os.urandom(4).hex()}"
         self.process = t.start("-q", *flags, "-o", str(began), "-n",
@@ -42,7 +42,7 @@ def a_process_that_was_not_traced_has_no_patches(t):
               f"pid {target.pid}: no patches\npid {target.pid}: no runtime is mapped\n")
 
 def form_of(patch):
-    """Returns the description of a patch in -lv. `patch` is its description in --patches."""
+    """Returns the text that dtrace -lv prints for a patch. `patch` is the text that dtrace --patches prints for it."""
     return ("a jump, and a second jump that replaces the instructions after it" if patch.startswith("two ")
             else "a jump, and several more that replace the instructions after it" if "overlapping jumps" in patch
             else "a jump whose last bytes belong to the instructions after it" if "and from there to" in patch
@@ -78,7 +78,8 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
     for compiler in ("gcc", "clang"):
         need(compiler)
         program = t.scratch / f"short-{compiler}"
-        # gcc would replace identical functions with two-byte jumps. Many consecutive ones are a known limitation.
+        # gcc would replace identical functions with jumps of two bytes. Many consecutive jumps of this kind are a known
+        # limitation.
         more = ["-fno-ipa-icf"] if compiler == "gcc" else []
         subprocess.run([compiler, "-Os", "-w", "-fno-inline", *more, "-fpie", "-pie", "-o", program, source],
                        check=True)
@@ -87,7 +88,7 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
         script = probes + " /probefunc != \"frame_dummy\"/ { @[probename] = count(); }"
         done = t.run("-q", "-o", str(t.scratch / "counts"), "-n", script, "-c", str(program))
         contains(done.stdout, alone.strip())
-        # Only the first ten refusals have lines of their own. There are about 680 sites.
+        # Only the first ten refused sites have lines of their own. There are about 680 sites.
         more = re.search(r"and (\d+) more places", done.stderr)
         refused = done.stderr.count("cannot probe") + int(more[1] if more else 0)
         if refused > 3:
@@ -129,7 +130,7 @@ def each_run_plants_the_same_sites(t):
             equal(re.findall(r" (\d+)$", done.stdout, re.M), ["3"] * n_rows, done.stdout)
 
 def nearly_all_sites_of_real_programs_get_jumps(t):
-    """Programs with short functions, and a library with much assembly code."""
+    """Tests programs with short functions, and a library with much assembly code."""
     files = ["/usr/bin/busybox", "/lib/ld-musl-x86_64.so.1", "/usr/lib/x86_64-linux-gnu/libc.so.6",
              "/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "/usr/bin/redis-server", "/usr/bin/python3"]
     done = subprocess.run([t.build / "bench/census", *filter(os.path.exists, files)], capture_output=True, text=True,
@@ -159,8 +160,8 @@ def functions_that_begin_or_end_beside_data_get_jumps(t):
         raise Skip("neither openssl nor node has these functions")
 
 def a_listing_predicts_how_sites_are_planted(t):
-    # A pattern matches offsets only if all its letters are hexadecimal digits. So this pattern matches `entry` and
-    # `return`.
+    # The pattern contains r, which is not a hexadecimal digit, so the pattern does not match offsets. It matches only
+    # `entry` and `return`.
     probes = "pid$target:libc.so.6::[er]*"
     with Sleeper() as target:
         listed = t.run("-lvn", probes, "-p", str(target.pid))

@@ -21,13 +21,14 @@ class Sleepers(Holder):
         return [int(word) / 1e9 for word in self.lines.next().split()]
 
 def sampling_many_sleeping_threads_does_not_slow_down_a_working_one(t):
-    """Compares the victim's CPU time with that of an untraced copy, which runs at the same time."""
+    """Compares the victim's CPU time with that of an untraced copy. Both run at the same time."""
     for n in (10, 500, 2000):
         with Sleepers(t, n) as traced, Sleepers(t, n) as twin, \
              Tracer(t, "profile-997 { @samples = count(); } END { printa(\"samples %@d\\n\", @samples); }",
                     traced.pid) as tracer:
             before = [each.times() for each in (traced, twin)]
-            # With a fixed time, the load of the machine would affect the result.
+            # The test waits for a fixed CPU time. With a fixed elapsed time, the load of the machine would affect the
+            # result.
             wait_until(lambda: traced.times()[0] - before[0][0] > 0.3 and twin.times()[0] - before[1][0] > 0.3,
                        60, f"a working thread next to {n}")
             used = [each.times()[0] - start[0] for each, start in zip((traced, twin), before)]
@@ -56,7 +57,7 @@ def sampling_does_not_read_a_file_of_each_thread_at_each_tick(t):
     equal(0 < len(calls) < 5000, True, f"{len(calls)} calls: {calls[-5:]}")
 
 def no_thread_is_sampled_while_stopped_threads_wait(t):
-    """The agent asks the kernel for stopped threads before each group of at most eight samples."""
+    """Before each group of at most eight samples, the agent asks the kernel whether threads have stopped."""
     need("strace")
     log = t.scratch / "waits"
     with Sleepers(t, 50) as traced, \

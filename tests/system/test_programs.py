@@ -5,8 +5,6 @@ import os, pathlib, re, struct, subprocess, time
 from harness import *
 from traced import *
 
-# Kinds of executable files
-
 def static_programs_are_probed_by_name(t):
     done = good(t.run("-qn", "pid$target:a.out:work:entry,pid$target:a.out:work:return "
                       "{ @[probename] = count(); }", "-c", t.victim("static_spin") + " 300 4"))

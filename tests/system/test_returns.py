@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests that a function that is entered once returns once, in spite of indirect jumps and loops to its start."""
+"""Tests that a function returns as often as it is entered, in spite of indirect jumps and loops to its start."""
 import itertools, os, pathlib, re, shutil, subprocess, sys
 
 from harness import *
@@ -102,7 +102,7 @@ def an_iteration_of_a_loop_that_begins_a_function_is_not_an_entry(t):
                           "turns_with_a_call\n")
 
 def a_note_on_a_function_is_printed_once_for_all_programs_of_a_shell(t):
-    """The note is about the function, not about a process."""
+    """The note is about the function and not about a process, so it is printed only once."""
     program = loop_heads(t)
     done = good(t.run("-qZ", "-x", "follow=exec", "-n", 'pid$target:loop_heads:turns_with_a_call:entry { @ = count(); } '
                       'END { printa("entries %@d\\n", @); }',
@@ -167,10 +167,11 @@ INTERPRETERS = {
     "qjs": ("js", ["JS_CallInternal"], []),
     "ruby": ("rb", ["vm_exec_core"], []),
 }
-BUILT = ("lua", "qjs", "ruby")  # Debian has no binaries of these with symbols
+BUILT = ("lua", "qjs", "ruby")  # tests/build-interpreter builds these, because Debian's binaries have no symbols
 
 def interpreter(t, name):
-    """Returns the path of an interpreter. Skips the test if it is missing. Some interpreters are built with --long."""
+    """Returns the path of an interpreter. Skips the test if it is missing. With --long, missing interpreters in
+    BUILT are built."""
     if name == "python3":
         return os.path.realpath(sys.executable)
     if name not in BUILT:

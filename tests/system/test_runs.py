@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the start of commands, tracing that ends by itself, drops, and the order of records."""
+"""Tests the start of commands, tracing that ends without an interrupt, drops, and the order of records."""
 import re
 
 from harness import *

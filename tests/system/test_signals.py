@@ -104,7 +104,8 @@ def stands(pid):
     return run_ns(pid) == before
 
 def no_stop_and_no_continuation_is_lost_in_a_probe(t):
-    # SIGCONT discards a pending stop signal, and vice versa. So dtrace must not delay such a signal.
+    # SIGCONT discards a pending stop signal, and a stop signal discards a pending SIGCONT. So dtrace must delay neither
+    # of them.
     target = victim(t, "stopping")
     with held(target):
         ready(target)

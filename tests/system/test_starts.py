@@ -4,7 +4,7 @@ import os, re, shutil, signal, subprocess, time
 from harness import computes, contains, equal, held, is_alive, main, need, text_differs, tracer_of
 
 def forget_cached(path):
-    """Removes the file from the page cache, unless it is in use, so that the next read comes from the disk."""
+    """Removes the file from the page cache, unless the file is in use. The next read then comes from the disk."""
     file = os.open(path, os.O_RDONLY)
     os.fsync(file)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -28,7 +28,7 @@ def a_program_in_the_middle_of_execve_is_traced(t):
         try:
             done = t.run("-qn", "pid$target:a.out:Perl_runops_standard:entry, profile-97 { @ = count(); } "
                          'tick-50ms { printf("on\\n"); exit(0); }', "-Z", "-p", str(pid))
-            # On a busy machine, dtrace may attach before the exec, and reports it.
+            # On a busy machine, dtrace may attach before the exec. In this case, dtrace reports the exec.
             reported = re.sub(rf"dtrace: process {pid} executed \S+/perl, which is not traced .*\n", "", done.stderr)
             # dtrace may skip samples on a busy machine.
             reported = re.sub(r"dtrace: profile: \d+ of \d+ samples were skipped, .*\n", "", reported)
@@ -41,7 +41,7 @@ def a_program_in_the_middle_of_execve_is_traced(t):
             os.waitpid(pid, 0)
 
 def a_program_that_executes_another_one_has_unchanged_text(t):
-    """No site of the old program may be written to the new one, even if the exec happens during the attach."""
+    """No site of the old program may be written to the new program, even if the exec happens during the attach."""
     need("perl")
     for i in range(40):
         with held(subprocess.Popen(["perl", "-e", f"select(undef, undef, undef, {i * 0.0005});"

@@ -146,7 +146,7 @@ def after_an_exec_the_new_program_has_no_probes(t):
     contains(out, "10 calls\n")
 
 def the_exit_after_an_exec_from_a_thread_is_reported(t):
-    # The last program exits immediately. Its exit is reported although the agent may not have read its mappings yet.
+    # The last program exits immediately. Its exit must be reported, even if the agent has not read its mappings yet.
     for _ in range(100 if t.long else 10):
         done = t.run("-n", "pid$target:a.out:work:entry { @ = count(); }",
                      "-c", t.victim("execer") + " 3", timeout=30)
@@ -155,7 +155,8 @@ def the_exit_after_an_exec_from_a_thread_is_reported(t):
         contains(done.stderr, "exited with status 7")
 
 def exec_from_a_thread_while_the_main_thread_is_at_a_probe_works(t):
-    # The kernel reports the stop of the main thread and the exec with the same thread id.
+    # After an exec from another thread, that thread has the main thread's id. So the kernel reports the main thread's
+    # stop and the exec with the same id.
     for _ in range(500 if t.long else 40):
         done = t.run("-n", "pid$target:a.out:work:entry,pid$target:a.out:work:return "
                      "{ @ = count(); }", "-c", t.victim("execleader") + " 1", timeout=30)
@@ -183,7 +184,7 @@ def a_plugin_of_a_running_program_is_probed_when_it_is_loaded(t):
     contains(out, "sum ")
     contains(traced.finish(), "entries 153\n")
 
-# As an ordinary user
+# Tracing by an ordinary user
 
 def an_ordinary_user_traces_its_own_processes(t):
     if os.geteuid() != 0:

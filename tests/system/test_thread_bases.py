@@ -75,7 +75,8 @@ def a_thread_that_changes_its_fs_base_is_counted_under_its_own_id(t):
     equal([gs_bases(line) for line in lines], [[0, 0]] * 3)
 
 def a_thread_that_uses_gs_keeps_its_gs_base(t):
-    """The agent cannot identify such a thread by its gs_base. So each of its firings is an upcall."""
+    """The agent cannot identify a thread by a gs_base that the program itself uses. So each firing in this thread is
+    an upcall."""
     lines = known_threads_need_no_agent(t, "gs", t.victim("bases"), "gs", alone=False)
     equal([gs_bases(line) for line in lines], [[0, 0]] * 3)
 

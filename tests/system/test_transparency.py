@@ -91,7 +91,7 @@ def killing_dtrace_at_random_moments_harms_no_target(t):
         command, plain = programs[n % len(programs)]
         out = t.scratch / "killed.out"
         target = subprocess.Popen(command, stdout=out.open("wb"))
-        time.sleep(rng.uniform(0, 0.1))  # a random moment
+        time.sleep(rng.uniform(0, 0.1))
         dtrace = subprocess.Popen(
             [t.dtrace, "-qZn", "pid$target:libc.so.6::entry,pid$target:a.out::return { @ = count(); }",
              "-p", str(target.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

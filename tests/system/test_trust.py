@@ -5,8 +5,9 @@ import signal, subprocess
 from harness import *
 from traced import Traced, numbers, ready, released, table
 
-# A target that replies to each line. For "beat N", it reaches the probe N times. For "spoil", it overwrites the memory
-# that it shares with dtrace until the next line. With the argument "sandbox", it installs a seccomp filter.
+# A target that replies to each line on its stdin. For "beat N", it reaches the probe N times. For "spoil", it
+# overwrites the memory that it shares with dtrace until the next line arrives. With the argument "sandbox", it installs
+# a seccomp filter.
 SOURCE = r"""
 #define _GNU_SOURCE
 #include <dtrace/sdt.h>
@@ -104,12 +105,12 @@ def order(process, line):
     process.stdin.flush()
     return ready(process).strip()
 
-# Counts the beats of each order except the first, and prints a line for the first.
+# For the first beat of each order "beat N", prints a line. Counts all other beats.
 BEATS = """trusttest*:::beat /arg0 == 0/ { printf("heard %d\\n", pid); }
            trusttest*:::beat /arg0 > 0/ { @[uid] = count(); }"""
 
 def heard(session, process):
-    """Waits until a process that has started later is traced by a session with the program BEATS."""
+    """Waits until a session with the program BEATS traces a process that was started after the session."""
     def is_heard():
         order(process, "beat 1")
         return f"heard {process.pid}\n" in session.began.read_text()

@@ -10,7 +10,7 @@ ROOT = HERE.parent.parent
 INCLUDE = ROOT / "usdt/include"
 KINDS = ROOT / "tests/victims/usdt/kinds.c"
 
-# A D program that prints the same lines as kinds.c, from the arguments of its probes.
+# A D program that prints the arguments of kinds.c's probes. The lines must be the same as those that kinds.c prints.
 PROGRAM = """
 kinds*:::none { printf("none\\n"); }
 kinds*:::small { printf("small %d %d %d %d %d %d\\n", args[0], args[1], args[2], args[3], args[4], args[5]); }
@@ -33,7 +33,7 @@ def compiled(t, compiler, *flags, source=KINDS):
     return str(out)
 
 def agrees(t, program, *flags):
-    """Checks that the program prints the same lines as dtrace prints for its probes."""
+    """Checks that dtrace and the program print the same lines for the program's probes."""
     came = t.scratch / f"came.{time.monotonic_ns()}"
     done = good(t.run("-q", *flags, "-o", str(came), "-n", PROGRAM, "-c", program + " 5"))
     for ours, its in itertools.zip_longest(came.read_text().strip().splitlines(), done.stdout.splitlines()):

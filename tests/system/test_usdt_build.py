@@ -6,7 +6,7 @@ from harness import *
 from traced import *
 from usdt_builds import *
 
-# A D program that prints the same lines as shop.c, from the arguments of its probes.
+# A D program that prints the arguments of shop.c's probes. The lines must be the same as those that shop.c prints.
 PROGRAM = """
 shop*:::order-placed { printf("order %d %d %s %d %d %d\\n", args[0]->number, args[0]->first->weight,
     stringof(args[0]->first->label), args[1]->weight, args[0]->open, args[2]); }
@@ -24,13 +24,13 @@ def linked(folder, compiler, *objects, out="shop", flags=()):
     return str(folder / out)
 
 def program(folder, compiler, *flags, link=(), out="shop"):
-    """Builds shop.c from two object files."""
+    """Builds a program from two object files, both of which are compiled from shop.c."""
     objects = [compiled(folder, compiler, *flags, *which, "-c", out=f"{out}{n}.o")
                for n, which in enumerate(([], ["-DOTHER"]))]
     return linked(folder, compiler, *objects, out=out, flags=[*flags, *link])
 
 def agrees(t, command, *flags, env=None):
-    """Checks that the program prints the same lines as dtrace prints for its probes."""
+    """Checks that dtrace and the program print the same lines for the program's probes."""
     came = t.scratch / f"came.{time.monotonic_ns()}"
     done = good(t.run("-q", "-L", str(USDT / "libraries"), *flags, "-o", str(came), "-n", PROGRAM,
                       "-c", command + " 5", env=env))

@@ -11,7 +11,8 @@ VICTIMS = ROOT / "tests/victims/usdt"
 SYSTEMTAP = pathlib.Path("/usr/include/x86_64-linux-gnu")
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Werror"]
 
-# D programs that print the same lines as the victims, from the arguments of their probes.
+# D programs that print the arguments of the victims' probes. The lines must be the same as those that the victims
+# print.
 OPERANDS = """
 operands*:::bits { printf("bits %d %d %u\\n", args[0], args[1], args[2]); }
 operands*:::packed { printf("packed %d %d %016x %s\\n", args[0], args[1], arg2, copyinstr(arg3)); }
@@ -124,7 +125,7 @@ def no_operand_needs_a_symbol(file):
 # Tracing
 
 def prints_its_own_lines(t, program, script, *arguments, flags=()):
-    """Checks that the program prints the same lines as dtrace prints for its probes."""
+    """Checks that dtrace and the program print the same lines for the program's probes."""
     came = t.scratch / f"came.{time.monotonic_ns()}"
     done = good(t.run("-q", *flags, "-o", str(came), "-n", script, "-c", " ".join([str(program), *arguments])))
     for ours, its in itertools.zip_longest(came.read_text().strip().splitlines(), done.stdout.splitlines()):
@@ -386,7 +387,7 @@ def notes_equal_those_of_systemtap_byte_for_byte(t):
         equal([texts[:2] for _, texts, _ in ours], [texts[:2] for _, texts, _ in theirs])
         n_same = 0
         for one, other in zip(ours, theirs):
-            # The two headers may pass an argument in different locations.
+            # The two headers may pass an argument in different locations, so only the sizes are compared.
             equal(re.findall(r"\S+(?=@)", one[1][2]), re.findall(r"\S+(?=@)", other[1][2]), one[1][1])
             equal([at != 0 for at in one[0]], [at != 0 for at in other[0]], one[1][1])
             if one[1][2] == other[1][2]:
@@ -542,7 +543,8 @@ def site_of(program):
     raise AssertionError(f"{program}: no segment has the probe at {at:#x}")
 
 def a_uprobe_of_another_tracer_does_not_change_the_red_zone_of_a_leaf_function(t):
-    """For a uprobe on a nop of 5 bytes, Linux 6.18 replaces the nop with a call, which pushes a word."""
+    """If a uprobe is on a nop of 5 bytes, Linux 6.18 replaces the nop with a call. The call pushes a word, which may
+    overwrite the red zone."""
     need("readelf")
     folder = t.scratch / "red-zone"
     folder.mkdir()

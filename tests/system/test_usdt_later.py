@@ -95,7 +95,7 @@ def a_followed_compiler_writes_the_same_object(t):
 # New processes that dtrace finds without -p and -c
 
 class Watching:
-    """A dtrace that traces all processes that have the probes, unless `flags` names a process (-p)."""
+    """A dtrace process that traces all processes with the probes, unless `flags` names a process (-p)."""
     def __init__(self, t, program, flags=(), before=()):
         self.came = t.scratch / f"came.{time.monotonic_ns()}"
         self.process = subprocess.Popen([*before, t.dtrace, "-Zq", *flags, "-o", str(self.came), "-n",
@@ -119,7 +119,8 @@ def is_traced(t, pid):
     return tracer_of(pid) != 0 and any("plug.so" in line for line in text_differs(pid))
 
 def begin_and_fire(t, n):
-    """Starts three processes. When a process is traced, it fires its probe n times, and its child fires it 5 times."""
+    """Starts three processes. Each one waits until it is traced. It then fires its probe n times, and its child
+    fires the probe 5 times."""
     for _ in range(3):
         with held(waiting(t, f"{plugin(t)}*{n}", "(", f"{plugin(t)}*5", ")")) as process:
             wait_until(lambda: is_traced(t, process.pid), what="the start of tracing of the process")
@@ -213,7 +214,7 @@ def processes_that_end_immediately_cause_no_errors(t):
         done = subprocess.run([PYTHON, "-S", "-c", "pass"], capture_output=True, text=True)
         equal((done.returncode, done.stderr), (0, ""))
     watching.finish()
-    # Another tracer may trace a python of another test, which dtrace reports.
+    # A python of another test may have its own tracer. dtrace reports such a process, so these messages are ignored.
     equal([line for line in watching.errors.splitlines() if "is being traced by" not in line], [])
 
 def rss_kb(pid):

@@ -9,7 +9,7 @@ from traced import *
 ROOT = HERE.parent.parent
 MADE = ROOT / "tests/victims/usdt/made.c"
 
-# A D program that prints the same lines as made.c, from the arguments of its probes.
+# A D program that prints the arguments of made.c's probes. The lines must be the same as those that made.c prints.
 PROGRAM = """
 made*:::none { printf("none\\n"); }
 made*:::small { printf("small %d %d %d %d %d\\n", args[0], args[1], args[2], args[3], args[4]); }
@@ -89,7 +89,7 @@ def changed_text(pid):
     return changed
 
 def agrees(t, made, *flags, n=5):
-    """Checks that the program prints the same lines as dtrace prints for its probes."""
+    """Checks that dtrace and the program print the same lines for the program's probes."""
     traced = Traced(t, PROGRAM, made.pid, flags=flags)
     said = made.does(f"fire {n}")
     came = [line for line in traced.finish(signal.SIGINT).splitlines() if line and line != "BEGAN"]
@@ -169,7 +169,7 @@ def threads_fire_while_tracers_attach_and_detach(t):
         for n in range(30 if t.long else 6):
             traced = Traced(t, "made*:::small { @ = count(); } made*:::small /args[0] != 1 || args[3] != 4/ "
                             '{ printf("wrong"); }', made.pid)
-            time.sleep(0.2)  # threads fire meanwhile
+            time.sleep(0.2)  # threads fire probes during this time
             if n % 3 == 2:
                 traced.process.kill()
                 traced.process.communicate()
@@ -190,7 +190,7 @@ def providers_are_created_and_destroyed_while_tracers_attach_and_detach(t):
         for n in range(30 if t.long else 6):
             traced = Traced(t, "churn*:::hit, made*:::none { @ = count(); }", made.pid,
                             flags=("-Z", "-x", "mechanism=" + ("int3" if n % 2 else "auto")))
-            time.sleep(0.2)  # threads fire meanwhile
+            time.sleep(0.2)  # threads fire probes during this time
             if n % 3 == 2:
                 traced.process.kill()
                 traced.process.communicate()
@@ -243,7 +243,7 @@ def providers_of_one_name_differ_by_their_modules(t):
         equal(table(traced.finish(signal.SIGINT)), {"left 0": 40, "left 1": 40, "right 2": 40})
 
 def an_ordinary_user_can_trace_probes_created_at_run_time(t):
-    """Tracing also works if the program has no open descriptors, or no memfd."""
+    """Tracing also works if the program has no open descriptors, or could not create a memfd."""
     user = as_nobody() if os.geteuid() == 0 else []
     program = compiled(t, "gcc", "-O2")
     for arguments, first in (([], "count 1"), ([], "close"), (["denied"], "count 1"), (["denied"], "close")):
@@ -339,7 +339,7 @@ def bpftrace_counts_the_same(t):
             else:
                 raise Skip("bpftrace cannot trace here: " + said[-200:])
             wait_until(lambda: made.does("semaphores") == ["semaphores 0 1 0 0 0 0"], what="the semaphore")
-            time.sleep(1)  # bpftrace increments the semaphore before the probe can fire
+            time.sleep(1)  # bpftrace increments the semaphore some time before the probe can fire
             lines = made.does("fire 31")
             out = process.communicate(timeout=60)[0]
         own = sum(int(line.split()[5]) for line in lines if line.startswith("small"))

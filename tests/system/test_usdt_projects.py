@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Executes the commands of the builds of PostgreSQL and Python with our dtrace."""
+"""Executes the dtrace commands in the build steps of PostgreSQL and Python, with this build's dtrace."""
 import os, pathlib, re, subprocess
 
 from harness import *

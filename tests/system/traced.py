@@ -8,8 +8,8 @@ def numbers(text):
     return [int(word) for word in re.findall(r"-?\b\d+\b", text)]
 
 def table(text):
-    """Returns the rows 'keys... value' of a printed aggregation. The result maps the keys, joined by spaces, to the
-    value."""
+    """Returns the rows 'keys... value' of a printed aggregation as a dictionary. Its keys are the keys of each row,
+    joined by spaces."""
     rows = {}
     for line in text.splitlines():
         words = line.split()
@@ -38,7 +38,7 @@ def victim(t, name, *args, **more):
                             stdout=subprocess.PIPE, text=True, **more)
 
 class Traced:
-    """A dtrace that traces running victims (-p). The constructor returns when the BEGIN probe has fired."""
+    """A dtrace process that traces running victims (-p). The constructor returns after the BEGIN probe has fired."""
     def __init__(self, t, program, *pids, flags=()):
         self.began = t.scratch / f"began.{time.monotonic_ns()}"
         targets = [word for pid in pids for word in ("-p", str(pid))]

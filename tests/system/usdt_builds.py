@@ -9,7 +9,7 @@ USDT = ROOT / "tests/victims/usdt"
 STRICT = ["-Wall", "-Wextra", "-Werror", "-Wpedantic"]
 
 def made(t, *flags, script=USDT / "shop.d", name="shop.h"):
-    """Returns a directory that contains the header for a provider."""
+    """Writes the header for a provider with dtrace -h. Returns the header's directory."""
     folder = t.scratch / f"made{time.monotonic_ns()}"
     folder.mkdir()
     good(t.run("-h", "-C", *flags, "-s", str(script), "-o", str(folder / name)))

@@ -13,7 +13,7 @@
 //   x  starts a process that sends SIGSTOP and SIGCONT to the target without a pause
 //
 // Foreign mappings are those that the target did not create. Two threads call work().
-// Prints "ready", and prints "attacks" after a byte on stdin.
+// Prints "ready". After a byte on stdin, begins the attacks and prints "attacks".
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -297,7 +297,7 @@ int main(int argc, char** argv)
             pthread_create(&thread, NULL, threads[i].run, NULL);
     for (int i = 0; i < n_callers; i++)
         pthread_create(&thread, NULL, call, NULL);
-    usleep(50000); // by then, each thread has mapped all its memory
+    usleep(50000); // afterwards, each thread has mapped all its memory
     each_foreign(remember);
     puts("ready");
     fflush(stdout);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // bases HOW runs a thread that may set its fs_base or gs_base. Prints "ready TID". For
-// each line on stdin, the thread calls work() a thousand times. After the line "fork",
-// it also forks. After line N, prints "done N gs GS CHILD", the gs_base of the thread
-// and of its last child (relative to its own gs_base if HOW is gs). HOW is:
+// each line on stdin, the thread calls work() a thousand times. If the line is "fork",
+// the thread also forks. After line N, prints "done N gs GS CHILD": the gs_base of the
+// thread and that of its last child. If HOW is gs, prints the differences between these
+// values and the gs_base that the thread has set. HOW is:
 //
-//   main      the main thread
+//   main      the thread is the main thread
 //   settled   created with clone(2) but not CLONE_SETTLS; sets its own fs_base, as Go
 //             does
 //   shared    created like `settled`, but keeps the main thread's fs_base
@@ -48,7 +49,8 @@ __attribute__((noinline)) long other(long n)
     return n;
 }
 
-// Makes a system call without errno, which a thread from clone(2) does not have.
+// Makes a system call without setting errno. A thread that was created with clone(2)
+// has no errno of its own.
 static long call(long number, long a, long b, long c)
 {
     long result;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // blocked CALLS blocked|ignored|handled: calls work() with signals blocked, with
 // SIGTRAP ignored, or with signals blocked and SIGTRAP handled. Checks that mask and
-// action are unchanged. If WAIT is set, waits for a byte on stdin first.
+// action are unchanged. If the environment contains WAIT, waits for a byte on stdin
+// first.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

@@ -4,9 +4,9 @@
 //
 //   v          A new thread waits for its vfork child, which sleeps. The thread gets a
 //              signal, and the target prints "vforked".
-//   any other  Fills executable mappings without a file, or with a file of dtrace, with
-//              loops. The thread that calls work() loops there and gets a signal.
-//              Prints "circles".
+//   any other  Fills executable mappings with loops if they have no file or a file of
+//              dtrace. The thread that calls work() loops there and gets a signal. The
+//              target prints "circles".
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -106,7 +106,8 @@ int main(void)
         poison();
         atomic_store(&paused, 0);
         usleep(10000);
-        // In the overwritten code, the thread no longer changes n_calls.
+        // Wait until the thread loops in the overwritten code. From then on, it does
+        // not change n_calls.
         for (long before = -1; before != n_calls; usleep(100000))
             before = n_calls;
         pthread_kill(caller, SIGUSR1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Each function, long f(long n, long *memory), contains one form of instruction that is
- * hard to relocate. FAULT names the address at which the handler continues after the
- * next instruction.
+ * hard to relocate. FAULT precedes an instruction that causes a signal. The signal
+ * handler continues at the address that FAULT names.
  */
 	.macro FUNC name
 	.section .rodata.names, "a"

@@ -8,7 +8,8 @@
 //   copies                pages that a child shares with its parent and writes to
 //   fails                 reads of pages that may not be read
 //   locks                 acquisitions of a pipe's mutex, by writing a byte to the pipe
-//   waits                 writes of each of two threads that wait for a pipe's mutex
+//   waits                 writes to a pipe by each of two threads, which contend for
+//                         the pipe's mutex
 //   held                  milliseconds that a thread waits for a pipe's mutex
 //   readers               acquisitions of the address space's semaphore, by mincore()
 #define _GNU_SOURCE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // dlopener PLUGIN ROUNDS CALLS: in each round, loads a plugin, calls it CALLS times and
-// unloads it. If WAIT is set, prints "ready" and waits for a byte first. If NAMESPACES
-// is set, also loads the plugin into a new linker namespace.
+// unloads it. If the environment contains WAIT, prints "ready" and waits for a byte
+// first. If it contains NAMESPACES, also loads the plugin into a new linker namespace.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

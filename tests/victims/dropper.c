@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Prints "ready", waits for a line, and creates three processes without privileges: a
 // child, a grandchild, and a child that tracers do not notice (CLONE_UNTRACED). Each
-// calls work() a thousand times. Prints their mappings of dtrace's memfds, their sums
-// and their statuses.
+// process calls work() a thousand times. For each process, prints the number of its
+// mappings of dtrace's memfds, its sum and its exit status.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

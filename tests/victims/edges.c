@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// edges N LIBRARY: runs code outside the program's own functions, such as the vDSO, a
-// signal handler's return stub, and the dynamic linker's resolver.
+// edges N LIBRARY: runs code outside the program's own functions, N times. This code is
+// the vDSO, a signal handler's return stub, and the dynamic linker's resolver.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -24,8 +24,8 @@ static void must(int good)
     }
 }
 
-// Opens another file at the same descriptor number, in a descriptor table of this
-// thread.
+// Gives this thread its own descriptor table. Then opens another file in this table, at
+// the same descriptor number.
 static void* alone(void* number)
 {
     int fd = *(int*)number;

@@ -99,8 +99,8 @@ static uint64_t forge_records(char *to, uint64_t room)
 		memset(to + used, 0, bytes);
 		memcpy(to + used, &head, sizeof head);
 		/*
-		 * The consumer would use this string if the record belongs to system()
-		 * or freopen().
+		 * If the record belongs to system() or freopen(), the consumer
+		 * might execute or open this string.
 		 */
 		if (bytes > sizeof head + 16)
 			strcpy(to + used + sizeof head, "forged");
@@ -187,7 +187,7 @@ static void *innocent(void *unused)
 
 static sigjmp_buf before;
 
-/* The memory may be unmapped during a write. */
+/* Handles a SIGSEGV. The memory may be unmapped during a write. */
 static void gone(int number)
 {
 	(void)number;

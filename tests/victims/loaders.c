@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Three threads each load, use and unload a library, so that the libraries replace each
-// other at the same addresses. Prints "ready", and, when its input ends, the number of
-// wrong results and the loads of each library.
+// other at the same addresses. Prints "ready". When its input ends, prints the number
+// of wrong results, and how often each library was loaded.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-// loop_heads CALLS TURNS: calls functions that begin with a loop, and prints the number
-// of iterations.
+// loop_heads CALLS TURNS: calls functions that begin with a loop of TURNS iterations.
+// Calls each function CALLS times, and prints the number of all iterations.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // memory ROUNDS: calls look(P, KIND) for addresses of 22 kinds. Meanwhile, a thread
 // unmaps kind 20 and truncates the file of kind 21. At the end, prints "kind K address
-// P" for each kind, and the number of its signals.
+// P" for each kind, the number of calls, and the number of signals that arrived.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

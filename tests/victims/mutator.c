@@ -111,7 +111,7 @@ static uint64_t choose_part(const struct dt_arena *a, uint64_t *random, uint64_t
 		*bytes = plan->principal_bytes < 8192 ? plan->principal_bytes : 8192;
 		return shard + plan->principal[next(random) % 2];
 	case 10:
-		/* the hash buckets of aggregations, and the first entries */
+		/* the hash buckets and first entries of an aggregation buffer */
 		*bytes = plan->agg_buckets * 4ull + 16384;
 		return shard + plan->agg[next(random) % 2];
 	case 11:
@@ -191,7 +191,7 @@ static void change_word(const struct dt_arena *a, uint64_t *random)
 static __thread sigjmp_buf before;
 static __thread int may_jump;
 
-/* The memory may be unmapped during a write. */
+/* Handles a SIGSEGV. The memory may be unmapped during a write. */
 static void gone(int number)
 {
 	if (may_jump)

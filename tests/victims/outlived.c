@@ -28,7 +28,7 @@ static int live_on(void *arg)
     for (long i = 0; i < rounds; ++i)
         right += work(i) == 3 * i;
     (void)!write(to_parent[1], &byte, 1);
-    (void)!read(to_child[0], &byte, 1); // the exec has happened
+    (void)!read(to_child[0], &byte, 1); // waits for the new program
     for (long i = 0; i < rounds; ++i)
         right += work(i) == 3 * i;
     return right == 2 * rounds ? 3 : 4;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // paced HOW N [THREADS [NUMBER]] restricts itself, prints "ready PID", and waits for a
-// byte. Each thread calls work() N times. Then it makes the system call NUMBER, if
-// given. HOW is free, strict, deny=NUMBER,NUMBER.., allow (only read, writev and
-// exit_group), mdwe, as, memlock, nofile, stack, fsize, mlockall or undumpable.
+// byte. After the byte, each thread calls work() N times. At the end, the main thread
+// makes the system call NUMBER if this argument is given. HOW is the restriction: free
+// (none), strict, deny=NUMBER,NUMBER.., allow (only read, writev and exit_group), mdwe,
+// as, memlock, nofile, stack, fsize, mlockall or undumpable.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

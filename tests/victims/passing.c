@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Arguments that are not passed like integers and pointers, each followed by others.
-// The values are 1, 2, 3, ... in the order of the parameters.
+// Functions with parameters that are not passed like integers and pointers. Ordinary
+// parameters are between them. The arguments are 1, 2, 3, ... in this order.
 #include <stdio.h>
 
 #define NOINLINE __attribute__((noinline))

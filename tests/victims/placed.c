@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// placed K stops a child at the Kth instruction of stepped(), detaches, and prints
-// "ready PID OFFSET". Later it prints the child's status. Prints "ended" if stepped()
-// returns earlier.
+// placed K steps a child over K instructions of stepped(), detaches from it, and prints
+// "ready PID OFFSET". When the child exits, prints its status. If stepped() returns
+// before K instructions, prints only "ended".
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>

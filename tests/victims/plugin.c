@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The library that dlopener loads. Its constructor also calls plugin_work(). LD_AUDIT
-// can load a library with la_version().
+// The library that dlopener loads. Its constructor also calls plugin_work(). Because it
+// defines la_version(), it can also be loaded with LD_AUDIT.
 static volatile long sink;
 
 unsigned la_version(unsigned version);

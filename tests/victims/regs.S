@@ -9,7 +9,7 @@
 #define RSP 4224
 #define FSBASE 4232	/* 1 means that pass() does not set it */
 #define GSBASE 4240
-#define STATE 8192	/* the distance between two structs */
+#define STATE 8192	/* size of struct state, in bytes */
 
 	.section .note.GNU-stack, "", @progbits
 	.data

@@ -39,8 +39,8 @@ static void fill(void* to, size_t n)
         ((uint8_t*)to)[i] = (uint8_t)any();
 }
 
-// Gets the offset and the size of a component of the XSAVE area. The size is 0 if the
-// processor lacks the component.
+// Stores the offset and the size in bytes of a component of the XSAVE area. The size is
+// 0 if the processor lacks the component.
 static void part(unsigned number, unsigned* at, unsigned* bytes)
 {
     unsigned a, b, c, d;
@@ -123,10 +123,10 @@ int main(int argc, char** argv)
         uint8_t red[red_zone], before[4096];
         unsigned used = fill_xsave(in->xsave, supported);
         fill(in->gpr, sizeof in->gpr);
-        // With a third argument, AC is sometimes set.
+        // With the argument "ac", the flag AC (alignment check) is sometimes set.
         in->flags =
             0x202 | (any() & 0x200cd5) | (with_ac && any() % 8 == 0 ? 0x40000 : 0);
-        // With AC, an unaligned stack would fault even without a probe.
+        // If AC is set, an unaligned stack would cause a fault even without a probe.
         in->rsp = (uint64_t)stack + stack_bytes / 2 + (any() & 63);
         if (in->flags & 0x40000)
             in->rsp &= ~7ull;
@@ -140,7 +140,7 @@ int main(int argc, char** argv)
         if (n_odd > 20)
             break;
         n_odd += differences(in, out);
-        // The processor may report a component that is all zeros as used or as unused.
+        // If a component is all zeros, the processor may report it as used or unused.
         uint64_t now;
         memcpy(&now, out->xsave + 512, 8);
         for (unsigned k = 2; k < 8; ++k)
@@ -163,8 +163,9 @@ int main(int argc, char** argv)
                 ++n_odd;
             }
         }
-        // probed()'s push and call overwrite the highest word. The lowest word is below
-        // the red zone of pass().
+        // `red` contains the red zone of probed(). Do not compare the highest word,
+        // which probed() overwrites with its push and call. Do not compare the lowest
+        // word, which is below the red zone of pass().
         if (memcmp(red + 8, (void*)(in->rsp - red_zone), red_zone - 16) != 0) {
             printf("red zone\n");
             ++n_odd;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // replacer PLUGIN PLUGIN ROUNDS [CALLS]: in each round, loads, calls and unloads both
-// plugins, one after the other. Prints how often their addresses were the same. Each
-// plugin is called ten times, or CALLS times with 10 ms per call.
+// plugins, one after the other. Prints in how many rounds both plugins had the same
+// address. Each plugin is called ten times, or CALLS times with 10 ms per call.
 #define _DEFAULT_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

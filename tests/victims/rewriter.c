@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// rewriter PID changes descriptor numbers that system calls of a tracer write to a page
-// of the process. Prints "ready". On SIGTERM, prints how many times it wrote, and
-// exits.
+// rewriter PID attacks the tracer of a process. The tracer injects system calls, which
+// write descriptor numbers to a page of the process. The rewriter overwrites these
+// numbers. Prints "ready". On SIGTERM, prints how many times it wrote, and exits.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     pid_t pid = atoi(argv[1]);
     signal(SIGTERM, end);
     look(argv[1]);
-    int n_own = n_pages; // pages that the target mapped; they are not overwritten
+    int n_own = n_pages; // pages that the process itself mapped; never overwritten
     printf("ready\n");
     fflush(stdout);
     for (long round = 0; !stop; ++round) {

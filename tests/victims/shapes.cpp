@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// C++ names of every kind. The loops in main() determine how often each function is
-// called.
+// Functions with every kind of C++ name. The loops in main() determine how often each
+// function is called.
 #include <cstdio>
 
 namespace shapes {

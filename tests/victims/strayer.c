@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Two threads jump to the second byte of a function, to which no branch leads, as in
-// Go's goexit. Prints "ready", and, after a byte on stdin, the number of wrong results.
+// Two threads enter a function at its second byte, as Go does with goexit. They compute
+// this address, so no branch in the code leads to it. Prints "ready". After a byte on
+// stdin, prints the number of wrong results.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -11,7 +12,7 @@ int work(int n);
 __asm__(".text\n.globl work\n.type work, @function\n.balign 16\n"
         "work:\n"
         "  nop\n"
-        "  lea 7(%rdi), %eax\n" // the stray jump leads here
+        "  lea 7(%rdi), %eax\n" // stray() calls this address
         "  xor $5, %eax\n"
         "  ret\n"
         ".size work, . - work\n");

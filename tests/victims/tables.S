@@ -38,7 +38,7 @@ sum_\name:
 3:	.quad 0x0123456789abcdef, 0x1122334455667788, 0x99aabbccddeeff00, 0x13579bdf02468ace
 	finish padded
 
-	/* There is no padding; the table looks like a jump of two bytes and a long nop. */
+	/* There is no padding. The table begins like a two-byte jump and a long nop. */
 	begin bare
 	lea 3f(%rip), %rdx
 	add_words
@@ -56,7 +56,7 @@ sum_\name:
 3:	.quad 0xf87090c3c3c39090, 0xc3c3c3c3c3c3c3c3, 0x90909090909090c3, 0xccccccccccccccc3
 	finish biased
 
-	/* The table is between the function and the next one; it contains returns and jumps. */
+	/* The table is after the end of the function. It contains returns and jumps. */
 	begin outside
 	lea 3f(%rip), %rdx
 	add_words
@@ -118,7 +118,7 @@ count_down:
 	.cfi_endproc
 	.size count_down, . - count_down
 
-	/* A return site at jrcxz cannot be replaced with a jump. */
+	/* The jrcxz is a return site. A jump cannot replace it. */
 leave_early:
 	.cfi_startproc
 	mov %rdi, %rcx

@@ -163,8 +163,8 @@ static long take_queued(long n)
         right &= is(number == SIGRTMIN + 1 && info.si_value.sival_int == i &&
                         info.si_pid == getpid() && info.si_code == SI_QUEUE,
                     "sigwaitinfo");
-        // The handler gets the pending signals, and later ones until n_handled exceeds
-        // i.
+        // While the signal is unblocked, the handler gets all pending and new signals.
+        // Block the signal again when the handler has received signal i.
         pthread_sigmask(SIG_UNBLOCK, &handled, NULL);
         while (n_handled <= i)
             sched_yield();

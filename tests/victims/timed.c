@@ -3,12 +3,12 @@
 //
 //   MODE ROUNDS CALLS THREADS PAUSE_MS
 //
-// Thread K runs on CPU K (modulo the number of CPUs). If CALLS is 0, a round takes 40
-// ms. Prints "MODE calls=N NS...": the number of all calls, and for each round the CPU
-// time per call in nanoseconds, averaged over the threads.
+// Thread K runs on CPU K (modulo the number of CPUs). If CALLS is 0, a round takes
+// about 40 ms. Prints "MODE calls=N NS...". N is the number of all calls. Each NS is
+// the CPU time per call in one round, in nanoseconds, averaged over the threads.
 //
-// The modes that start with limit_ call copies of work() with hand-written code that
-// does the work of a probe. Their cost is the lowest that is possible.
+// The modes that start with limit_ call copies of work() that contain hand-written code
+// instead of a probe. The cost of this code is a lower bound for the cost of a probe.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -21,7 +21,7 @@
 #define NOINLINE __attribute__((noinline, noclone))
 #define FRAME __attribute__((noinline, noclone, optimize("no-omit-frame-pointer")))
 
-// The threads would contend for a shared variable.
+// Thread-local, because the threads would contend for a shared variable.
 static __thread volatile unsigned long sink;
 
 NOINLINE unsigned long work(unsigned long n)
@@ -32,7 +32,7 @@ NOINLINE unsigned long work(unsigned long n)
     return n;
 }
 
-// frame9() is the ninth frame of a chain that keeps frame pointers.
+// frame1() to frame9() form a chain of nine calls that keep frame pointers.
 FRAME unsigned long frame9(unsigned long n)
 {
     sink = n;
@@ -55,8 +55,8 @@ CALLER(frame2, frame3)
 CALLER(frame1, frame2)
 
 #ifdef __x86_64__
-// Defines a copy of work() with a detour that does the work of a probe. `after` is the
-// work before the ret.
+// Defines a copy of work() that jumps to a detour at its entry. The detour contains the
+// code `doing`. The code `after` is located before the ret.
 #define LIMIT(name, doing, after)                                                        \
     unsigned long name(unsigned long n);                                                 \
     __asm__(".pushsection .text.detours,\"ax\",@progbits\n"                              \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // uprobed N calls functions N times and prints the sum. Without N, it calls work()
-// until stdin ends. For each line, it then prints whether work() was called, and the
-// first byte of work().
+// until stdin ends. For each line on stdin, it then prints whether work() was called
+// since the previous line, and the first byte of work().
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

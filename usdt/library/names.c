@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks names and types. A name is valid if D can express it and all readers
- * of notes accept it. Characters are classified as in ASCII, whatever the
- * locale.
+ * of notes accept it. Characters are classified as in ASCII, independently of
+ * the locale.
  */
 #include "internal.h"
 

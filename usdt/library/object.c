@@ -35,7 +35,10 @@
 
 enum { DT_MAX_NAMES_TAKEN = 16 };
 
-/* The error from one of the two ways to load an image. */
+/*
+ * The error from one of the two ways to load an image: from a memory file, or
+ * from a file below $TMPDIR.
+ */
 struct dt_trouble {
 	int error;
 	char text[400];
@@ -205,8 +208,8 @@ static int dt_load_from_memory(struct dt_usdt_object *object,
 		return -1;
 	}
 	/*
-	 * The seals prevent changes to the mapped file. The file can also be
-	 * loaded without them.
+	 * The seals prevent changes to the mapped file. If they cannot be
+	 * added, the file is loaded without them.
 	 */
 	(void)fcntl(fd, F_ADD_SEALS,
 		    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);

@@ -35,7 +35,7 @@ struct dt_provider {
 	struct dt_slot *slots;
 };
 
-/* Says how a Python value is converted to a word. */
+/* How a Python value is converted to a word. */
 enum dt_kind { DT_INTEGER, DT_STRING, DT_DOUBLE };
 
 struct dt_probe {
@@ -276,9 +276,10 @@ static PyObject *dt_probe_enabled(struct dt_probe *self, void *nothing)
 }
 
 /*
- * Returns the text as UTF-8, or NULL if an exception is set. Surrogates become
- * the bytes that they represent (PEP 383), or else are encoded like other
- * characters. *kept is set to the owner of the text, unless the value owns it.
+ * Returns the text as UTF-8, or NULL if an exception is set. If the text has
+ * surrogates, they become the bytes that they represent (PEP 383). If this is
+ * not possible, they are encoded like other characters. *kept is set to the
+ * object that owns the returned text, unless this object is `value`.
  */
 static const char *dt_text_of(PyObject *value, PyObject **kept)
 {
@@ -336,9 +337,10 @@ static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word,
 }
 
 /*
- * Handles an exception from the conversion of a value: the tracer gets 0. Calls
- * sys.unraisablehook() once for each probe. Returns -1 for other exceptions,
- * such as KeyboardInterrupt.
+ * Handles an exception from the conversion of a value. If it is an Exception,
+ * the tracer gets 0 for the value, and the first such exception of each probe
+ * is passed to sys.unraisablehook(). Returns -1 for all other exceptions, such
+ * as KeyboardInterrupt.
  */
 static int dt_excuse(struct dt_probe *self)
 {

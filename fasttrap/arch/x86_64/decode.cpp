@@ -325,8 +325,8 @@ void fill_meaning(const Layout& layout, Instruction& insn)
         insn.operands[0].size = static_cast<std::uint8_t>(size);
 }
 
-// Returns whether the instruction may be too new for capstone. Its length from
-// lay_out() is right.
+// Returns whether the instruction may be too new for capstone. For these instructions,
+// lay_out() is known to compute the correct length.
 bool is_newer(const Layout& layout, const Instruction& insn)
 {
     constexpr unsigned mandatory =

@@ -3,12 +3,12 @@
 //
 // At the copy's address, a RIP-relative operand would refer to other memory. So the
 // operand becomes [spare + disp32], and the spare register holds the value that rip
-// would have had. ModRM changes from mod 00 rm 101 to mod 10 rm spare. The bit B (with
-// EVEX, also X) is cleared, because it would extend the register number.
+// would have had. ModRM changes from mod 00 rm 101 to mod 10 rm spare. The prefix bit B
+// (in EVEX also X) is cleared, because it would extend the register number.
 //
 // The spare register is one of rsi, rdi and rbp. No instruction with a ModRM memory
-// operand uses any of them implicitly, and ModRM.reg and VEX.vvvv name at most two of
-// them.
+// operand uses any of them implicitly. ModRM.reg and VEX.vvvv name at most two of them,
+// so at least one is free.
 #include "fasttrap/arch/x86_64/displace.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -66,8 +66,8 @@ void clear_base_extension(const Layout& layout, Displaced& plan)
     }
     if (plan.copy[layout.vex_at] == std::byte{0xc5})
         return; // the two-byte VEX prefix contains neither B nor X
-    // B and X are stored inverted, so this clears them. With VEX, X has no effect,
-    // because there is no SIB byte.
+    // B and X are stored inverted, so setting these bits clears B and X. In a VEX
+    // prefix, X has no effect here, because there is no SIB byte.
     plan.copy[layout.vex_at + 1U] |= std::byte{0x60};
 }
 
@@ -111,9 +111,10 @@ Displaced plan_copy(const Instruction& insn)
     return plan;
 }
 
-// Writes a copy that repeats only the access that failed, with a mov. A store is mov
-// %rdi, 0(%rsi). A load overwrites the address register. A stack address is in rbp, so
-// that a non-canonical address raises a stack fault (#SS), like the original.
+// Writes a copy that repeats only the failed memory access, with a mov. For a store,
+// the copy is mov %rdi, 0(%rsi). For a load, it is mov 0(%rsi), %rsi. If the address is
+// on the stack, the copy uses %rbp instead of %rsi. So a non-canonical address raises a
+// stack fault (#SS), as in the original instruction.
 void put_access(Displaced& plan, const MemoryFault& fault)
 {
     std::size_t n = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Applies each modelled operation to a Machine (machine.hpp). The only write to memory
-// comes after all reads, so an operation that faults has no effect. The exception is
-// call_rm, whose write is below the stack pointer.
+// Applies each modelled operation to a Machine
+// (machine.hpp). An operation writes memory at most once, after all its reads. So an
+// operation that faults has no effect, except that call_rm may have written below the
+// stack pointer.
 #include "fasttrap/arch/x86_64/emulate.hpp"
 
 #include "fasttrap/arch/x86_64/machine.hpp"
@@ -14,8 +15,8 @@ class Operations : public Machine {
 public:
     using Machine::Machine;
 
-    // Executes the instruction. Returns false if an access to memory failed, which
-    // fault() describes.
+    // Executes the instruction. Returns false if an access to memory failed. fault()
+    // then describes this access.
     bool run()
     {
         switch (operation_of(insn_)) {

@@ -11,9 +11,9 @@ namespace dt::x86 {
 
 Emulation emulate(const Instruction& insn, Registers& regs, TargetMemory& memory);
 
-// Returns whether emulate() can run insn. Such an instruction writes memory only by
-// push, by call, or by a mov to the thread's own stack. Other threads can observe all
-// other stores, so such a store must remain a single instruction.
+// Returns whether emulate() can run insn. Emulated instructions write memory only by
+// push, by call, or by a mov to the thread's own stack. An instruction with any other
+// store runs as a copy, because other threads can observe the store.
 bool can_emulate(const Instruction& insn);
 
 // Returns the address of the memory operand, including the base of the segment.

@@ -23,8 +23,8 @@ struct GlanceRow {
     Tail tail = bare;
     std::uint16_t traits = 0; // set of Glance::Trait
     bool special = false;     // needs take_special()
-    // Set if quick_look() handles this opcode, without take_special() and with no
-    // prefix except REX.
+    // Set if quick_look() can handle this opcode. It handles only instructions without
+    // prefixes other than REX.
     bool simple = false;
     bool has_modrm = false;
     std::uint8_t imm_bytes = 0;
@@ -161,9 +161,9 @@ unsigned pass_modrm(const std::uint8_t* text, Glance& found)
     return 2 + (byte < 0x40 && (text[1] & 7) == 5 ? 4 : size);
 }
 
-// Handles instructions with an opcode and optionally a REX prefix, ModRM and an
-// immediate, which are about four out of five. Returns length 0 for all other
-// instructions.
+// Handles instructions that consist of an opcode and optionally a REX prefix, ModRM and
+// an immediate. About four of five instructions are of this kind. Returns length 0 for
+// all other instructions.
 Glance quick_look(const std::uint8_t* text)
 {
     unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;

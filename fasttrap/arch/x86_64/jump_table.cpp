@@ -13,9 +13,9 @@
 //   jmp *table(,%rdi,8)   or   mov (%rdx,%rdi,8), %rax ; jmp *%rax
 //
 // The search goes backwards through the text and ignores branches. The caller then
-// checks the entries of the table. A jump that is notrack, or whose address comes from
-// an indexed load, is not a tail call, even if its table is unknown. All other jumps
-// are tail calls, for example jmp *8(%rax).
+// checks the entries of the table. A jump is not a tail call if it has the prefix
+// notrack, or if its address comes from an indexed load. This is true even if its table
+// is unknown. All other jumps are tail calls, for example jmp *8(%rax).
 #include "fasttrap/arch/x86_64/jump_table.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -26,9 +26,10 @@ namespace dt::x86 {
 
 namespace {
 
-// The number of instructions before the jump that are searched for the load, and the
-// number before the load that are searched for the bound. The base may be hoisted out
-// of a long loop, for example that of an interpreter.
+// The number of instructions that are searched. dispatch_window limits the search for
+// the load before the jump, and for the bound before the load. base_window limits the
+// search for the base. The base may be hoisted out of a long loop, for example the loop
+// of an interpreter.
 constexpr std::size_t dispatch_window = 32;
 constexpr std::size_t base_window = 65536;
 
@@ -175,7 +176,7 @@ private:
 
     // Returns the address that a lea or mov put into the register, at most base_window
     // instructions earlier. Follows copies from another register. Skips all other
-    // writes to the register, because they belong to other blocks.
+    // writes to the register, and assumes that they belong to other blocks.
     std::optional<std::uint64_t> value_of(std::size_t before, Reg reg) const
     {
         std::size_t first = before > base_window ? before - base_window : 0;
@@ -195,9 +196,9 @@ private:
     }
 
     // Returns the number of entries according to the bound check: a cmp with an
-    // immediate, then ja, jae, jbe or jb. Returns 0 without a check, or if the number
-    // is not plausible. Any register is accepted, because the index of the load may be
-    // a copy.
+    // immediate, then ja, jae, jbe or jb. Returns 0 if there is no check, or if the
+    // number is not plausible. Any register is accepted, because the index of the load
+    // may be a copy.
     std::uint32_t bound() const
     {
         std::size_t first = load_at_ > dispatch_window ? load_at_ - dispatch_window : 0;

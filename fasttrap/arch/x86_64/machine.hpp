@@ -3,8 +3,8 @@
 //
 // A Machine has a copy of the registers. If no access failed, emulate() stores the copy
 // in the caller's registers. A Machine clears AF after logic operations and shifts. It
-// computes the other undefined flags as if they were defined. No code may depend on
-// their values.
+// computes the other flags that are undefined after an operation as if they were
+// defined. No code may depend on the values of undefined flags.
 #pragma once
 
 #include "fasttrap/arch/x86_64/decode.hpp"

@@ -30,8 +30,9 @@ bool near_jump_reaches(TargetAddr from, TargetAddr to)
     return fits_32(distance(from + near_jump_bytes, to));
 }
 
-// Returns the number of padding bytes before a literal. A literal must be aligned,
-// because unaligned reads fault if the program has set the flag AC.
+// Returns the number of padding bytes before a literal. A literal is an 8-byte constant
+// in the code that an instruction reads. It must be aligned, because unaligned reads
+// fault if the program has set the flag AC.
 std::uint64_t padding_at(TargetAddr at)
 {
     return -at.value & 7;
@@ -167,8 +168,8 @@ void put_address(const Instruction& insn, CodeBuffer& out)
     });
 }
 
-// Writes the jmp for an indirect call, with the operand of the call. If the operand is
-// relative to rsp, adds 8 to its displacement, because the return address was pushed.
+// Writes a jmp with the operand of an indirect call. The push of the return address
+// precedes the jmp. So if the operand is relative to rsp, adds 8 to its displacement.
 Result<Ok> put_indirect_jump(const Instruction& call, CodeBuffer& out)
 {
     if (call.has_memory && call.memory.base == Reg::rsp) {

@@ -5,7 +5,7 @@
 //   rip-relative data     the displacement, if the data is within 2 GiB of the copy
 //   lea N(%rip)           the displacement; if the address is too far, lea becomes mov
 //   jmp, jcc              the displacement; if the target is too far, the jump goes
-//                         through a literal
+//                         through a literal, an 8-byte address that follows it
 //   loop, jrcxz           the instruction branches to a jump to the target:
 //                         loop 1f; jmp 2f; 1: jmp target; 2:
 //   call                  a push of the original return address, and a jump

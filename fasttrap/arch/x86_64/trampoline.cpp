@@ -2,7 +2,8 @@
 // Heads, tails and jumps of x86-64 trampolines.
 //
 // All heads are identical except for two words, and all tails are identical. xbyak
-// encodes each of them once. Then they are copied, and the two words are set.
+// encodes one head and one tail. These are copied, and the two words are set in each
+// copy of the head.
 #include "fasttrap/arch/x86_64/trampoline.hpp"
 
 #include "fasttrap/arch/x86_64/assembler.hpp"
@@ -106,9 +107,9 @@ std::optional<Leaving> leave_tail(TargetAddr insn, std::size_t offset)
     return std::nullopt;
 }
 
-// Returns whether the byte is a trap byte: int3, hlt, or an opcode that 64-bit mode
-// removed and no extension has used since (Intel SDM volume 2, appendix A; AMD APM
-// volume 3, appendix A). These opcodes are not included:
+// Returns whether the byte is a trap byte. Trap bytes are int3, hlt, and the opcodes
+// that 64-bit mode removed and that no extension has used since (Intel SDM volume 2,
+// appendix A; AMD APM volume 3, appendix A). These opcodes are not included:
 //
 //   - 62, c4, c5, d5, which are prefixes on newer processors: EVEX, VEX, REX2
 //   - f1, which raises a debug exception

@@ -16,8 +16,8 @@
  * process, except that -x core dumps core after an internal error. Functions print only
  * to the FILE that they were given, except debug messages (_dtrace_debug).
  *
- * These functions of other systems do not exist here. The right column says what to use
- * instead.
+ * These functions of DTrace on other systems do not exist here. The right column says
+ * what to use instead.
  *
  *   dtrace_vopen           no replacement
  *   dtrace_getopt_dof, dtrace_geterr_dof         use dtrace_anon_save(), which writes a
@@ -170,7 +170,7 @@ enum {
     EDT_CANTLOAD,
 };
 
-/* --- options, by the names of dtrace -x --- */
+/* --- options, which have the same names as in dtrace -x --- */
 int dtrace_setopt(dtrace_hdl_t* dtp, const char* name, const char* value);
 int dtrace_getopt(dtrace_hdl_t* dtp, const char* name, dtrace_optval_t* value);
 
@@ -246,9 +246,10 @@ int dtrace_program_header(dtrace_hdl_t* dtp, FILE* to, const char* source);
 #define DTRACE_D_STRIP 0x01
 #define DTRACE_D_PROBES 0x02 /* no effect: the provider blocks are always written */
 /*
- * Writes the object file for the program's provider blocks (dtrace -G), or for those of
- * all programs if prog is null. Only reads the objects that this file will be linked
- * with. Refuses an object with a probe that its provider block does not define.
+ * Writes the object file for the program's provider blocks (dtrace -G). If prog is
+ * null, writes it for the provider blocks of all programs. objv names the objects that
+ * the file will be linked with; they are read but not changed. Fails if an object
+ * contains a probe that the probe's provider block does not define.
  */
 int dtrace_program_link(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t dflags,
                         const char* file, int objc, char* const objv[]);
@@ -296,7 +297,9 @@ typedef struct dtrace_probeinfo {
      */
     char* const* dtp_argt;
     int dtp_argc;
-    /* The reason why the types of the arguments are not known. Otherwise null. */
+    /*
+     * The reason why the types of the arguments are unknown, or null if they are known.
+     */
     const char* dtp_why;
 } dtrace_probeinfo_t;
 
@@ -401,7 +404,10 @@ typedef struct dtrace_patchinfo {
     uint32_t dtpi_live;      /* number of live jumps */
     /* address of our runtime in the process, or 0 if there is none */
     uint64_t dtpi_runtime;
-    /* 1 if the runtime has this library's version, so that its jumps can be listed */
+    /*
+     * 1 if the runtime has this library's version. Otherwise the runtime's jumps cannot
+     * be listed.
+     */
     int dtpi_version;
     /* pid of the runtime's agent; 0 if the agent has died or is not known */
     pid_t dtpi_agent;
@@ -419,13 +425,13 @@ int dtrace_patch_iter(dtrace_hdl_t* dtp, pid_t pid, dtrace_patch_f* func, void* 
 int dtrace_go(dtrace_hdl_t* dtp);
 int dtrace_stop(dtrace_hdl_t* dtp);
 /*
- * Writes the programs that were passed to dtrace_program_exec() as an anonymous
- * enabling. The caller calls this function instead of dtrace_go(). The kernel module
- * reads the enabling from DTRACE_ANON_FILE when it is loaded.
+ * Writes an anonymous enabling, which contains the programs that were passed to
+ * dtrace_program_exec(). Call this function instead of dtrace_go(). The kernel module
+ * reads the enabling from DTRACE_ANON_FILE when the module is loaded.
  *
- * In a later session with the option grabanon, dtrace_go() claims the enabling. It
- * fails with EDT_ISANON after a dtrace_program_exec(), and with EDT_NOANON if there is
- * no enabling.
+ * In a later session with the option grabanon, dtrace_go() claims the enabling. The
+ * call fails with EDT_ISANON if the session has called dtrace_program_exec(), and with
+ * EDT_NOANON if there is no enabling.
  */
 #define DTRACE_ANON_FILE "/etc/dtrace/anonymous"
 int dtrace_anon_save(dtrace_hdl_t* dtp, FILE* to);
@@ -510,11 +516,11 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
 /* --- output formats (-x format) --- */
 /*
  * Callbacks and handlers are called for every format. In json and folded, the lines for
- * a firing are printed after the callback for its last action. Skipped actions are
- * omitted. In json, each fault and each drop is also printed, before its handler is
- * called. In json and folded, the standard output of a system() command goes to stderr.
- * The dtrace_aggregate_walk functions and the section "printing records" ignore the
- * format.
+ * a firing are printed after the callback for its last action. Actions that a callback
+ * has skipped are not printed. In json, each fault and each drop is also printed,
+ * before its handler is called. In json and folded, the standard output of a system()
+ * command goes to stderr. The dtrace_aggregate_walk functions and the functions of the
+ * section "printing records" ignore -x format.
  */
 
 /* --- printing records --- */
@@ -527,7 +533,7 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
  * handler that dtrace_handle_buffered() has set.
  *
  * recs points to the first record to print, and n_recs is the number of records from
- * there on. Their offsets are relative to buf, which has len bytes. Callers pass
+ * there on. The records' offsets are relative to buf, which has len bytes. Callers pass
  * dtpda_data as buf and dtepd_size as len.
  *
  * The functions return the number n of records that they used. A callback that is
@@ -593,8 +599,8 @@ int dtrace_handle_drop(dtrace_hdl_t* dtp, dtrace_handle_drop_f* func, void* arg)
 /*
  * Called when a target exits, and for messages about a target or the session. message
  * may be null if a target exits. The handle is null for a message about the session.
- * Followed children and processes that started later are also targets. Their handles
- * are invalid after the call that reports their exit.
+ * Followed children, and new processes in which probe descriptions match, are also
+ * targets. Their handles are invalid after the call that reports their exit.
  */
 typedef void dtrace_handle_proc_f(struct ps_prochandle*, const char* message, void*);
 int dtrace_handle_proc(dtrace_hdl_t* dtp, dtrace_handle_proc_f* func, void* arg);
@@ -663,8 +669,9 @@ typedef struct dtrace_aggdata {
     /*
      * Null without -x aggpercpu. Otherwise the values that were merged into
      * dtada_value, each of dtada_valuesize bytes, in the order of CPU numbers. The last
-     * value is for data whose CPU is not known. A value may include data of other CPUs,
-     * if the buffers of these CPUs were in use.
+     * value is for data whose CPU is not known. If the buffer of a CPU is in use, a
+     * thread on this CPU may use another CPU's buffer. So a value may include data of
+     * other CPUs.
      */
     char** dtada_percpu;
     int dtada_npercpu;
@@ -731,10 +738,11 @@ int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len);
 
 /*
  * An object names a module in D's notation: "a.out", "libc.so.6", "pid42`libc.so.6". An
- * object without a process refers to the first traced process. EXEC stands for its
- * program, RTLD for its dynamic linker, and EVERY and UMODS for all its modules. KMODS
- * stands for the kernel's modules. Only dtrace_lookup_by_name() accepts KMODS; all
- * other functions fail with EDT_NOMOD. Returned names stay valid until dtrace_close().
+ * object without a process refers to the first traced process. EXEC stands for the
+ * program of the first traced process, RTLD for its dynamic linker, and EVERY and UMODS
+ * for all its modules. KMODS stands for the kernel's modules. Only
+ * dtrace_lookup_by_name() accepts KMODS; all other functions fail with EDT_NOMOD.
+ * Returned names stay valid until dtrace_close().
  */
 #define DTRACE_OBJ_EXEC ((const char*)0L)
 #define DTRACE_OBJ_RTLD ((const char*)1L)

@@ -24,8 +24,8 @@ struct Argument {
 std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types,
                                    ForeignTypes& foreign);
 // Returns the arguments of a function's probe. An entry probe has the function's
-// parameters. A return probe has the offset of the return site and, unless it is void,
-// the result.
+// parameters. A return probe has the offset of the return site. If the function does
+// not return void, the return probe also has the result.
 std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& types,
                                    TypeTable& table);
 

@@ -25,8 +25,8 @@ public:
     }
 
 private:
-    // Returns whether C can declare the type without its body. C cannot do so for
-    // enumerations and structures without a tag.
+    // Returns whether C can declare the type without its body. C cannot do so for an
+    // enumeration, or for a structure without a tag.
     static bool has_a_declaration(const Type* type)
     {
         type = type->resolve();

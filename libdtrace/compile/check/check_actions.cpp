@@ -168,8 +168,8 @@ void Checker::action_freopen(Node& node)
     if (name.kind == NodeKind::String && name.text == ".")
         fail(Tag::FREOPEN_INVALID, node.at, "freopen( ) cannot be applied to \".\"");
     if (name.kind == NodeKind::String && name.text.empty() && node.args.size() == 1) {
-        // An empty file name restores the original output. An empty format represents
-        // it.
+        // An empty file name restores the original output. It is represented by an
+        // empty format.
         node.format = std::make_shared<Format>();
         node.args.clear();
         return;

@@ -31,8 +31,8 @@ const char* agg_function_name(std::uint32_t kind)
     }
 }
 
-// Returns a parameter of lquantize() or llquantize(), which must be an integer constant
-// within bounds.
+// Returns a parameter of lquantize() or llquantize(). Refuses the parameter if it is
+// not an integer constant from `least` to `most`.
 std::int64_t parameter(const Node& call, std::size_t i, const char* what, Tag type_tag,
                        Tag value_tag, std::int64_t least, std::int64_t most)
 {
@@ -184,9 +184,11 @@ void Checker::agg_function(Node& call, Ident& aggregation)
     call.type = types_.void_type();
 }
 
-// If the aggregation contains doubles, converts the value to a double and returns
-// DT_AGG_FLOAT. Otherwise returns 0. For a distribution, converts a double to an
-// integer. An aggregation cannot change from integers to doubles.
+// Converts the value to the type that the aggregation contains. For a distribution,
+// converts a double to an integer and returns 0. Any other function aggregates doubles
+// if the aggregation already contains doubles, or if this is its first use and the
+// value is a double. In this case, converts the value to a double and returns
+// DT_AGG_FLOAT. Otherwise returns 0, or fails if the value is a double.
 std::uint64_t Checker::float_aggregation(Node& call, const Ident& aggregation,
                                          bool is_distribution)
 {
@@ -284,7 +286,7 @@ std::uint64_t Checker::llquantize(Node& call, const Ident& aggregation)
         if (__builtin_mul_overflow(power, static_cast<std::uint64_t>(factor), &power))
             fail(Tag::LLQUANT_MAGTOOBIG, call.args[3]->at,
                  name + " factor to the power of high magnitude + 1 exceeds 64 bits");
-    // The limits of buckets must be integers.
+    // The check below ensures that the limits of buckets are integers.
     std::uint64_t covering = static_cast<std::uint64_t>(factor);
     while (covering < static_cast<std::uint64_t>(nsteps))
         covering *= static_cast<std::uint64_t>(factor);

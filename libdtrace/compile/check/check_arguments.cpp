@@ -162,7 +162,8 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
                 break;
             if (auto* why = std::get_if<std::string>(&*probed)) {
                 if (why->empty())
-                    take({}); // fails: the probe has no typed arguments
+                    // take() reports an error, because the probe has no typed arguments
+                    take({});
                 no_type(*why);
             }
             auto* said = std::get_if<ArgumentTypes>(&*probed);

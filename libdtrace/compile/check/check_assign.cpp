@@ -122,8 +122,8 @@ void Checker::assign_target(NodePtr& slot, bool plain)
         return;
     Ident* ident = stored_variable(*slot);
     if (!plain && ident) {
-        // ++, -- and op= read the variable before anything has been assigned to it. It
-        // becomes an int64_t with the value 0.
+        // ++, -- and op= read the variable before anything has been assigned to it. The
+        // variable becomes an int64_t with the value 0.
         ident->type = types_.int64_type();
         slot->type = ident->type;
         if (slot->kind == NodeKind::Index)
@@ -223,7 +223,8 @@ void Checker::assign(NodePtr& slot)
     } else if (any_float(left, right) && node.op <= Op::Div) {
         to_double(node.right, name);
         if (left.type->resolve()->size > sizeof(double))
-            to_double(node.left, name); // fails: D has no long double arithmetic
+            // this call always fails, because D has no long double arithmetic
+            to_double(node.left, name);
         node.operand_type = node.right->type;
         mark_modified(left);
         return;

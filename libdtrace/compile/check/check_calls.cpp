@@ -3,8 +3,8 @@
 // function's prototype.
 //
 // A call to an action inside an expression is refused here, because actions are
-// statements. aggregate_keys() and action_trace() check the actions that keys and
-// trace() accept.
+// statements. The exceptions are actions in the key of an aggregation and in trace(),
+// which aggregate_keys() and action_trace() check.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/subrs.h"
@@ -36,8 +36,8 @@ bool has_flag(const char* flags, char flag)
     return std::strchr(flags, flag) != nullptr;
 }
 
-// Returns whether the type is the kernel's dev_t. D's own dev_t has 8 bytes and user
-// space's encoding.
+// Returns whether the type is the kernel's dev_t. D's own dev_t has 8 bytes and uses
+// the encoding of user space.
 bool is_kernel_device(const Type* type)
 {
     for (; type != nullptr && type->kind == TypeKind::Typedef; type = type->base)
@@ -145,8 +145,8 @@ const Prototype& Checker::prototype_of(const Ident& function)
     return found->second;
 }
 
-// Checks the number and the types of the arguments. Even an argument of any type must
-// have a value.
+// Checks the number and the types of the arguments. If the prototype accepts any type,
+// the argument must still have a value.
 void Checker::check_arguments(Node& node)
 {
     const Prototype& prototype = prototype_of(*node.ident);

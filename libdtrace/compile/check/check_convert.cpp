@@ -62,8 +62,8 @@ void Checker::conditional(NodePtr& slot)
     node.type = common;
     node.userland = left.userland || right.userland;
     node.alloca_pointer = left.alloca_pointer || right.alloca_pointer;
-    // The next calls may replace node.left and node.right. Do not use `left` and
-    // `right` after them.
+    // The next two calls may replace node.left and node.right. Do not use `left` and
+    // `right` after these calls.
     to_operand_type(node.left, common);
     to_operand_type(node.right, common);
     if (node.cond->is_constant && node.left->is_constant && node.right->is_constant)

@@ -6,8 +6,8 @@
 // and the size of the value in a record or a variable. Only casts and assignments
 // narrow a value.
 //
-// Unsigned 32-bit arithmetic is an exception, because C defines its result. Signed
-// operands, and results that may exceed 32 bits, are wrapped in casts. So -1u is
+// Unsigned 32-bit arithmetic is an exception, because C defines its result modulo 2^32.
+// Signed operands, and results that may exceed 32 bits, are wrapped in casts. So -1u is
 // 4294967295.
 #include "libdtrace/compile/check/check_internal.hpp"
 

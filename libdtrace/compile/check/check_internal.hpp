@@ -53,7 +53,7 @@ private:
 
     // The state of the clause that is being checked.
     Clause* clause_ = nullptr;
-    // The declaration that is being checked needs the kernel module.
+    // True if the declaration that is being checked needs the kernel module.
     bool needs_kernel_ = false;
     std::vector<ProbeMatch> matches_;
     struct Rules {
@@ -262,8 +262,8 @@ void move_to(Node& body, Place at);
 std::size_t count_nodes(const Node& node);
 // Returns whether the tree contains an assignment, ++ or --.
 bool assigns(const Node& node);
-// Replaces each identifier with one of these names by a copy of its replacement. Does
-// not replace identifiers with self-> or this->.
+// Replaces each identifier that has one of these names with a copy of the name's
+// replacement. Does not replace identifiers with self-> or this->.
 void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements);
 NodePtr make_double(double value, const Type* type, Place at);

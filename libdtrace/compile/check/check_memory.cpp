@@ -179,7 +179,7 @@ void Checker::index(NodePtr& slot)
     if (plain_name) {
         const Ident* ident = find_variable(base.scope, base.text);
         if (ident && ident->kind == IdentKind::AssocArray) {
-            // x is read before it is assigned, as in x[0] = x[1]
+            // the array is read before anything is assigned to it, as in x[0] = x[1]
             if (is_dynamic(ident->type))
                 fail(Tag::VAR_UNDEF, base.at,
                      scoped_name(base.scope, base.text) +
@@ -204,8 +204,8 @@ void Checker::index(NodePtr& slot)
     const std::uint64_t literal_bytes =
         base.kind == NodeKind::String ? base.text.size() + 1 : 0;
     bool index_is_checked = false;
-    // Check the index first, so that it is refused even if this session cannot read the
-    // member.
+    // Check the index first, so that an invalid index is refused even if this session
+    // cannot read the member.
     if (node.args.size() == 1 && is_string_of_current(base)) {
         expr(node.args[0]);
         index_is_checked = true;
@@ -261,8 +261,8 @@ void Checker::index(NodePtr& slot)
 }
 
 // Returns the size in bytes of the unit that contains a bit-field, and sets node.value
-// to the unit's offset in the struct. In a packed struct, the unit may have another
-// size than the field's type.
+// to the unit's offset in the struct. In a packed struct, the unit's size may differ
+// from the size of the field's type.
 static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes,
                              Node& node)
 {

@@ -223,7 +223,8 @@ void Checker::symbol(NodePtr& slot, bool address_only)
 // lines could exhaust all memory.
 void Checker::check_expansion(const Node& body, Place at)
 {
-    // A long program may use inlines often.
+    // The limit grows with the program's text, because a long program may use inlines
+    // often.
     constexpr std::size_t least = 200000;
     constexpr std::size_t per_byte = 4;
     const std::size_t most = least + per_byte * context_.text.size();
@@ -269,7 +270,8 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
         casts.push_back(std::move(cast));
     }
 
-    // A folded constant does not call uses_kernel() when the copy is checked.
+    // If the inline's expression was folded to a constant, the check of the copy does
+    // not call uses_kernel().
     if (ident.needs_kernel)
         uses_kernel();
     NodePtr body = clone(*ident.inline_expr);

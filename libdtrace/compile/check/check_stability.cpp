@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checks the stability and the versions of names. The stability of a clause is the
 // lowest stability of its probe descriptions and of the names that it uses. -x amin
-// refuses a clause below a minimum. -x version hides names that a later version
+// refuses a clause below a minimum. -x version hides names that a later version of D
 // introduced.
 //
 // #pragma D attributes on an inline or a translator replaces the stability of the names
@@ -133,8 +133,8 @@ void Checker::take_pragmas(Ident& ident)
             ident.since = pragma.version;
 }
 
-// Returns whether a #pragma D binding says that a later version of D introduced the
-// declared name.
+// Returns whether a #pragma D binding says that the declared name belongs to a later
+// version of D than the selected one (-x version).
 bool Checker::is_hidden(const Decl& decl) const
 {
     if (decl.kind == DeclKind::Translator)

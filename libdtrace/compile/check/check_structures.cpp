@@ -35,7 +35,8 @@ bool Checker::is_own_name(const Node& node)
            is_there(node.text) && !find_variable(Scope::Global, node.text);
 }
 
-// For example, replaces curpsinfo->pr_addr with xlate <psinfo_t *> (curthread)->pr_addr.
+// Replaces a member of curpsinfo or curlwpsinfo with an xlate of the current thread.
+// For example, curpsinfo->pr_addr becomes xlate <psinfo_t *> (curthread)->pr_addr.
 void Checker::translate_current(Node& member)
 {
     if (kernel_type_of("curthread") == nullptr)

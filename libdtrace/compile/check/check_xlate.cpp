@@ -185,8 +185,8 @@ NodePtr Checker::translated(const Decl& translator, const TranslatorMember& memb
 {
     NodePtr body = clone(*member.expr);
     move_to(*body, xlate.at);
-    // The input may be NULL or a void *. The member's expression must be able to
-    // dereference it.
+    // The input may be NULL or a void *, which the member's expression could not
+    // dereference. So the input is cast to the type of the translator's parameter.
     NodePtr input = clone(*xlate.left);
     if (translator.from->is_pointer())
         input = make_cast(translator.from, std::move(input), xlate.at);

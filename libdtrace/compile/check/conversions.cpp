@@ -87,7 +87,8 @@ bool is_function_pointer(const Type* type)
 bool is_userland(const Type* type)
 {
     for (; type; type = type->base) {
-        // The userland qualifier of an array of pointers is that of its elements.
+        // In an array of pointers, the userland mark describes the pointers and not the
+        // array.
         if (type->kind == TypeKind::Array && type->base->is_pointer())
             return false;
         if (type->userland)

@@ -71,7 +71,7 @@ private:
     std::set<std::pair<const Type*, const Type*>> met_;
 };
 
-// Returns whether D predefines this type. The text then need not declare it.
+// Returns whether D predefines this type. If so, the text need not declare it.
 bool is_predefined(const Type* type, const std::string& name)
 {
     static const TypeTable pristine;
@@ -79,7 +79,7 @@ bool is_predefined(const Type* type, const std::string& name)
     return there != nullptr && Comparison().same(there, type);
 }
 
-// Whether the bodies of structs and unions are written or left out.
+// Whether the bodies of structs and unions are written or omitted.
 enum class Bodies { Said, Left };
 
 class Writer {

@@ -15,7 +15,7 @@
 namespace dt {
 
 std::string definition_text(const ProviderBlock& block);
-// Returns D text that describes all of a block, so different blocks have different
+// Returns D text that describes the entire block, so different blocks have different
 // texts. The text need not compile.
 std::string interface_text(const ProviderBlock& block);
 

@@ -125,7 +125,8 @@ void Checker::check_printf(Node& call)
                      call_name(call) + " cannot print " + call_name(*argument) +
                          ", which has no value");
         expr(argument);
-        if (!is_void(argument->type)) // no conversion accepts void
+        // a void argument is refused later, because no conversion accepts it
+        if (!is_void(argument->type))
             require_value(*argument);
         if (argument->kind == NodeKind::Integer && argument->text == "NULL")
             argument->type = types_.int64_type();

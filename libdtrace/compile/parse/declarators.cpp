@@ -31,8 +31,8 @@ const Type* Parser::whole_type(const Type* type, Place place,
     return type;
 }
 
-// Removes the qualifier "userland" from the type of a D object, which is stored in D's
-// memory. Pointers in the type keep the qualifier.
+// Returns the type for a D object, without the qualifier "userland", because D objects
+// are stored in D's memory. Pointers in the type keep the qualifier.
 const Type* Parser::of_own(const Type* type)
 {
     bool is_marked =

@@ -115,8 +115,8 @@ void Lexer::newline()
     fresh_line_ = true;
 }
 
-// Returns the length of the backslash and newline at this offset, or 0 if there are
-// none.
+// Returns the length of a line continuation (a backslash and a newline) at this offset,
+// or 0 if there is none.
 std::size_t Lexer::splice_length(std::size_t at) const
 {
     std::string_view rest = text_.substr(std::min(at, text_.size()));

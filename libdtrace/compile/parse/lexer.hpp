@@ -12,7 +12,8 @@
 // `/` closes an open predicate if the next character that is not whitespace is `;`, `{`
 // or `/`, or if there is no such character. Otherwise `/` is the division operator.
 //
-// The text may contain any bytes, including NUL. The time is linear in its length.
+// The text may contain any bytes, including NUL. The lexer's run time is linear in the
+// length of the text.
 #pragma once
 
 #include "libdtrace/compile/ast.hpp"

@@ -10,8 +10,8 @@
 //   p /this->%step == 3/ { e; }
 //
 // If a piece faults, no later piece runs at that firing. Each number is used only once
-// in a session, so the value of another clause selects no piece. D programs cannot use
-// the variable, because % cannot be part of a name.
+// in a session, so a value that another clause has stored selects no piece. D programs
+// cannot use the variable, because % cannot be part of a name.
 #include "libdtrace/compile/passes.hpp"
 
 #include <utility>

@@ -3,8 +3,8 @@
 // such as $target and $pid, come from the session.
 //
 // An argument that the program does not use is an error, unless the option argref is
-// set. A missing argument is an error, unless the option defaultargs is set. It is then
-// 0, or "" for $$n.
+// set. A missing argument is 0, or "" for $$n, if the option defaultargs is set.
+// Otherwise it is an error.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"

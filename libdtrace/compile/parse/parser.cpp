@@ -229,8 +229,8 @@ void Parser::probe_id(ProbeSpec& spec) const
     spec.id = static_cast<std::uint32_t>(token_.value);
 }
 
-// Splits a description into its fields. They are filled from the right, starting with
-// the field that -P, -m, -f or -n denotes.
+// Splits a description into its fields. The fields are filled from the right, starting
+// with the field that -P, -m, -f or -n denotes.
 ProbeSpec Parser::describe(const Token& token)
 {
     ProbeSpec spec;

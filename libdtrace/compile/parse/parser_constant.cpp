@@ -231,7 +231,7 @@ std::optional<Parser::Constant> Parser::evaluate_unary(const Node& node) const
     return result;
 }
 
-// Evaluates a binary operator after C's usual arithmetic conversions. These have no
+// Evaluates a binary operator after C's usual arithmetic conversions, which have no
 // effect in D.
 std::optional<Parser::Constant> Parser::evaluate_binary(const Node& node) const
 {

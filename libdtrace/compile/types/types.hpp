@@ -127,8 +127,8 @@ public:
     // Finds a type by a name such as "struct foo" or "uint8_t". Returns null if it does
     // not exist.
     const Type* lookup(std::string_view name) const;
-    // Ignores redeclarations by programs, for the prototypes of builtins and
-    // subroutines.
+    // Like lookup(), but ignores redeclarations by programs. Used for the prototypes of
+    // builtins and subroutines.
     const Type* lookup_original(std::string_view name) const;
     // Creates a type, or returns the existing one. The caller fills in the body.
     // Returns null if the name belongs to another kind of type.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The io provider. The buffer, device and file of a probe are all translated from one
- * struct bio. The file is found from the first page of the bio. It is shown as <none>
- * for direct I/O and as <unknown> for metadata.
+ * The io provider. The arguments of a probe describe a buffer, a device and a file. All
+ * three are translated from one struct bio. The file is found through the first page of
+ * the bio. The file is shown as <none> for direct I/O and as <unknown> for metadata.
  *
  * A path includes the first mount point of its file system. fi_offset is an offset on
  * the device.
@@ -74,7 +74,7 @@ translator devinfo_t < struct bio *b > {
 inline struct page *io_page[struct bio *b] =
     b->bi_io_vec->bv_page->compound_head & 1 ?
     (struct page *)(b->bi_io_vec->bv_page->compound_head - 1) : b->bi_io_vec->bv_page;
-/* Values with one of the lowest two bits set are not mappings of files. */
+/* A value with one of its lowest two bits set is not the mapping of a file. */
 inline uintptr_t io_mapping[struct bio *b] =
     b->bi_io_vec == NULL || b->bi_iter.bi_size == 0 ? 0 : (uintptr_t)io_page[b]->mapping;
 inline struct inode *io_inode[uintptr_t mapping] =
@@ -85,7 +85,7 @@ inline struct dentry *io_dentry[uintptr_t alias] =
     alias == 0 ? (struct dentry *)NULL : (struct dentry *)(alias - offsetof(struct dentry, d_u));
 inline struct dentry *io_file[struct bio *b] = io_dentry[io_alias[io_inode[io_mapping[b]]]];
 
-/* The path of a dentry without the root. Beyond eight parts, it starts with "...". */
+/* The path of a dentry, without the root. A path of more than eight parts starts with "...". */
 inline string io_path0[struct dentry *d] = d->d_parent == d ? "" : "...";
 inline string io_path1[struct dentry *d] = d->d_parent == d ? "" :
     strjoin(io_path0[d->d_parent], strjoin("/", stringof(d->d_name.name)));
@@ -113,7 +113,7 @@ inline string io_mountpoint[struct dentry *d] = io_mount[d]->mnt_parent == io_mo
 inline string io_fileinfo_none[struct bio *b] =
     io_mapping[b] == 0 || io_mapping[b] & 3 ? "<none>" : "<unknown>";
 
-/* An inline copies its argument to each use of the parameter, so the argument is a variable. */
+/* An inline copies its argument to each use of the parameter. A variable is evaluated only once. */
 this struct dentry *io_dentry_here;
 
 translator fileinfo_t < struct bio *b > {

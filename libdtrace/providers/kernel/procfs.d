@@ -74,7 +74,7 @@ typedef struct dtrace_siginfo {
 	uintptr_t si_value;
 } siginfo_t;
 
-/* The pointer may also be 0 (sent by the current process) or 1 (sent by the kernel). */
+/* s is 0 if the current process sent the signal, and 1 if the kernel sent it. Otherwise s is a pointer. */
 translator siginfo_t < struct kernel_siginfo *s > {
 	si_signo = (uintptr_t)s > 1 ? s->si_signo : 0;
 	si_errno = (uintptr_t)s > 1 ? s->si_errno : 0;

@@ -82,7 +82,7 @@ typedef struct tcplsinfo {
 	int32_t tcps_state;
 } tcplsinfo_t;
 
-/* When a connection is refused, the header of the reply does not exist yet. */
+/* If a connection is refused, the probe fires before the header of the reply exists. */
 translator tcpinfo_t < struct dtk_packet *p > {
 	tcp_sport = p->from_port;
 	tcp_dport = p->to_port;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vfs provider. A vnode is an inode. For operations that change a directory, it is
- * the directory's inode. vop_read-entry means the probe vfs:vop:vop_read:entry.
+ * The vfs provider. A vnode is an inode. For an operation that changes a directory, the
+ * vnode is the directory's inode. vop_read-entry means the probe vfs:vop:vop_read:entry.
  */
 provider vfs {
 	probe enter-done(struct inode *folder, char *name, struct inode *vnode);

@@ -36,7 +36,8 @@ static Result<Ok> map_part(void* base, std::uint64_t at, std::uint64_t bytes,
     return Ok{};
 }
 
-// The program part must be mapped.
+// Creates and maps the data part and the private part. The program part must already be
+// mapped.
 Result<Ok> ArenaMemory::map_data()
 {
     auto data = make_writable_memfd("dtrace-data", private_at_ - program_bytes_);

@@ -24,16 +24,16 @@ public:
     // more, and unique.
     static Result<ArenaMemory> create_like(const ArenaMemory& first,
                                            std::uint64_t number);
-    // Maps the kernel module's arena. The program part is read-only. `device` is a
-    // descriptor.
+    // Maps the kernel module's arena. The program part is read-only. `device` is an
+    // open descriptor of /dev/dtrace.
     static Result<ArenaMemory> map(int device, std::uint64_t program_bytes,
                                    std::uint64_t total_bytes);
     ArenaMemory(ArenaMemory&& other) noexcept;
     ArenaMemory& operator=(ArenaMemory&& other) noexcept;
     ~ArenaMemory();
 
-    // Prefaults pages outside the program part. They are then charged to this process's
-    // control group.
+    // Prefaults pages outside the program part, so that they are charged to this
+    // process's control group.
     void touch(std::uint64_t at, std::uint64_t bytes);
 
     void* base() const { return base_; }

@@ -9,7 +9,7 @@
 // also apply.
 //
 // If a target's control group has little free memory, the arena is made small, and this
-// process touches the pages before the targets do. The pages are then charged to this
+// process touches the pages before the targets do. So the pages are charged to this
 // process.
 #include "libdtrace/session/backends/arena_sizes.hpp"
 
@@ -304,8 +304,8 @@ static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& confi
     if (state.options.by_user(DTRACEOPT_aggsize) &&
         config.options[DTRACEOPT_aggsize] < smallest_parked)
         return 0;
-    // With aggpercpu, a value's shard determines its CPU. But the threads of a CPU use
-    // other shards while the CPU's shard is parked.
+    // With aggpercpu, a value's shard determines its CPU. A parked shard would break
+    // this rule, because its CPU's threads then use other shards.
     if (state.options.flags.aggpercpu)
         return 0;
     constexpr std::uint64_t most = 1 << 30;
@@ -334,7 +334,8 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
             room.address = std::min(room.address, left);
         group = std::min(group, control_group_left(pid));
     }
-    // Each group must allow eight times the size of the busy shards.
+    // Each group must allow at least eight times the size of the busy shards. If one
+    // does not, the arena is charged to this process.
     const std::uint64_t busy = layout.data / config.n_shards * n_busy_shards();
     charged_to_us = group / 8 < busy;
     if (charged_to_us) {
@@ -357,7 +358,7 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
                                    why.find("address space") != std::string::npos);
         if (!shrink(config, only_program) && !shrink(config, !only_program)) {
             if (error == ENOMEM && room.touched != no_limit)
-                break; // although the smallest arena exceeds the limit
+                break; // uses the smallest arena, although it exceeds the limit
             return state.fail(error, "the smallest buffers need " + why);
         }
     }

@@ -9,11 +9,11 @@
 namespace dt {
 
 // Returns how many shards are likely to become full: two more than the number of CPUs,
-// within 4 and DT_MAX_SHARDS.
+// but at least 4 and at most DT_MAX_SHARDS.
 std::uint64_t n_busy_shards();
 
 // Adjusts the sizes and rates in the options to the available memory. Fails if
-// bufresize=manual forbids that, or if the CPU of -x cpu does not exist.
+// bufresize=manual forbids an adjustment, or if the CPU of -x cpu does not exist.
 // default_aggsize is used if the user gave no aggsize; 0 means the general default.
 // Returns 0, or -1 after SessionState::fail().
 int fit_options(SessionState& state, std::uint64_t default_aggsize);

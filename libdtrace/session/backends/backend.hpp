@@ -63,7 +63,7 @@ public:
     virtual void fire(std::uint32_t probe) = 0;
     virtual int start_timers() = 0;
     virtual void stop_timers() {}
-    // The argument is monotonic time in ns.
+    // Does the backend's periodic work. The argument is monotonic time in ns.
     virtual void tend(std::uint64_t) {}
 
     // Returns the id that this process writes into the lock of a shard.

@@ -2,12 +2,14 @@
 // Decides whether the processor's counter (TSC) may be used as the system's clock.
 //
 // The TSC may be used if the kernel's clock source is tsc. Clock sources of virtual
-// machines also use the TSC. There, the vDSO shows whether the kernel trusts the TSC:
-// it can read the time without a system call only if the TSC is the same on all CPUs. A
-// child process in which clock_gettime() is forbidden tests this.
+// machines also use the TSC. With these sources, the vDSO shows whether the kernel
+// trusts the TSC. The vDSO can read the time without a system call only if the TSC is
+// the same on all CPUs. A child process in which clock_gettime() is forbidden tests
+// whether the vDSO can do this.
 //
-// If the administrator has chosen another clock source, the vDSO needs a system call
-// too. The TSC is then used if its rate is constant and its values agree on all CPUs.
+// If the administrator has chosen another clock source, the vDSO always needs a system
+// call. In this case, the TSC is used if its rate is constant and its values agree on
+// all CPUs.
 #pragma once
 
 #include <string>

@@ -82,8 +82,9 @@ std::uint64_t ClockLine::line_at(std::uint64_t counter) const
     return line_.mono_ns + scaled(counter - line_.tsc, line_.mult, line_.shift);
 }
 
-// Returns the rate since the previous renewal, in ns << line_shift per count. Ignores
-// one change of more than 1/64, because the machine may have slept or been migrated.
+// Returns the rate since the previous renewal, in ns << line_shift per count. If the
+// rate changes by more than 1/64, ignores the change once, because the machine may have
+// slept or been migrated.
 std::uint64_t ClockLine::rate_until(const ClockSample& now)
 {
     std::uint64_t rate = rate_;

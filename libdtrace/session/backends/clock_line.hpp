@@ -8,9 +8,9 @@
 //      ,'-'      that reaches CLOCK_MONOTONIC when the next renewal is due
 //      counter
 //
-// Time never goes back. If the line is ahead of the clock, its slope is reduced. If it
-// is far behind, it jumps to the current time. If the counter may not be used
-// (clock_facts.hpp), seq is 0, and readers use another clock.
+// Time never goes back. If the line is ahead of the clock, the line's slope is reduced.
+// If the line is far behind, it jumps to the current time. If the counter may not be
+// used (clock_facts.hpp), seq is 0, and readers use another clock.
 #pragma once
 
 #include "dif/arena.h"

@@ -135,7 +135,8 @@ int KernelBackend::enable(std::span<const std::uint32_t> ids, std::size_t clause
     return added ? 0 : s_.fail(added.error());
 }
 
-// If programs walk no user stacks, files of targets need not be read.
+// Returns whether a program walks user stacks. If none does, files of targets need not
+// be read.
 bool KernelBackend::walks_user_stacks() const
 {
     return std::any_of(s_.enabled.begin(), s_.enabled.end(), [](const Enabling& each) {
@@ -214,7 +215,8 @@ int KernelBackend::attach_sites(std::vector<KernelSite>& sites,
     return 0;
 }
 
-// The use counts are omitted, because they change constantly.
+// Returns the names of the loaded modules. Omits the use counts, because they change
+// constantly.
 static std::string loaded_modules()
 {
     std::ifstream file("/proc/modules");
@@ -303,7 +305,8 @@ void KernelBackend::tend(std::uint64_t now_ns)
     unwind_->pass_unknown(now_ns); // called last, because it may take longest
 }
 
-// Creates uprobes for the sites. The agent only watches libraries.
+// Creates uprobes for the sites. The agent plants nothing in this case, and only
+// watches libraries.
 int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                          const StaticTable& statics)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Probes that fire in the kernel module. This backend is used if a program needs the
-// module, or with -x mechanism=uprobe (backend_choice.hpp). All probes of the session
-// then fire in the module, including BEGIN, END, tick and profile.
+// module, or with -x mechanism=uprobe (backend_choice.hpp). In both cases, all probes
+// of the session fire in the module, including BEGIN, END, tick and profile.
 //
 // The module owns the arena. Targets cannot write to it, so probes in processes are
 // uprobes (uprobes.hpp).

@@ -31,7 +31,7 @@ static dtk_unwind_rule rule_of(const UnwindRow& row)
     return rule;
 }
 
-// Code at offsets of 4 GiB or more has no rules.
+// Returns the unwind rules of a file. Code at offsets of 4 GiB or more has no rules.
 static std::vector<dtk_unwind_rule> rules_of(Fd file)
 {
     std::vector<dtk_unwind_rule> rules;
@@ -54,7 +54,7 @@ std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& te
     if (!is_new)
         return known->second;
     Fd file = files.take(text);
-    if (!file) { // the process may have exited; another one may supply the file
+    if (!file) { // the process may have exited; another process may supply the file
         tables_.erase(known);
         return 0;
     }

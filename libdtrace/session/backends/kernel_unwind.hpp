@@ -3,8 +3,8 @@
 // (kmod/unwind.h). There is one table for each file whose text a process has mapped.
 //
 // A table is passed once. A target's mappings are passed before its probes fire. The
-// module requests them again if ustack() finds text in no known mapping, or if the
-// mappings are older than a second.
+// module requests the mappings again if ustack() finds text in no known mapping, or if
+// the mappings are older than a second.
 #pragma once
 
 #include "libdtrace/session/backends/kernel_device.hpp"
@@ -23,7 +23,7 @@ public:
     // frame pointers.
     void pass_maps(pid_t pid);
     // Passes the mappings that the module has requested, until a time limit is reached.
-    // The next call continues. now_ns is monotonic time.
+    // The next call passes the rest. now_ns is monotonic time.
     void pass_unknown(std::uint64_t now_ns);
 
 private:

@@ -156,7 +156,7 @@ dt_u64 op_var_string(dt_host*, dt_u32 id, dt_u32 index, char* to, dt_u64 max)
     return n;
 }
 
-// Returns 0 if there is no parent or /proc cannot be read.
+// Returns the parent of a process, or 0 if there is no parent or /proc cannot be read.
 pid_t parent_of(pid_t pid)
 {
     const std::string stat =
@@ -225,7 +225,7 @@ void LocalHost::fire(std::uint32_t probe, std::uint64_t arg0, std::uint64_t arg1
 {
     int cpu = ::sched_getcpu();
     host_.cpu = cpu < 0 ? 0 : static_cast<dt_u32>(cpu);
-    // The agent tries the last private shard first.
+    // Tries the last private shard last, because the agent tries it first.
     const auto* arena = static_cast<const dt_arena*>(host_.arena);
     const dt_u32 n_own = arena->n_shards - arena->n_shared;
     host_.shard = n_own > 1 ? arena->n_shared + host_.cpu % (n_own - 1) : host_.cpu;

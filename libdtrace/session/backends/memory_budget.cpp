@@ -22,8 +22,8 @@ std::string text_of_file(const std::string& path)
 }
 
 // Returns the number at the beginning of a file. Returns `otherwise` if the file is
-// unreadable or sets no limit. In that case it contains a huge number (cgroup v1) or
-// "max" (cgroup v2).
+// unreadable or sets no limit. A file without a limit contains a huge number (cgroup
+// v1) or "max" (cgroup v2).
 std::uint64_t number_in(const std::string& path, std::uint64_t otherwise)
 {
     constexpr std::uint64_t huge = std::uint64_t{1} << 60;
@@ -83,8 +83,8 @@ std::uint64_t address_space_left(pid_t pid)
     return limit > pages * page ? limit - pages * page : 0;
 }
 
-// A line of mountinfo (proc(5)) is "ID parent device root directory options [fields] -
-// type source options".
+// Parses mountinfo (proc(5)). A line is "ID parent device root directory options
+// [fields] - type source options".
 std::vector<MemoryHierarchy> memory_hierarchies(const std::string& mountinfo)
 {
     std::vector<MemoryHierarchy> all;
@@ -104,8 +104,8 @@ std::vector<MemoryHierarchy> memory_hierarchies(const std::string& mountinfo)
     return all;
 }
 
-// A line of /proc/PID/cgroup (cgroups(7)) is "number:controllers:path". For version 2,
-// it is "0::path".
+// Parses /proc/PID/cgroup (cgroups(7)). A line is "number:controllers:path". For
+// version 2, a line is "0::path".
 std::uint64_t control_group_left(const std::string& groups,
                                  const std::string& mountinfo)
 {

@@ -59,7 +59,8 @@ int ProcessBackend::make_arena()
     return 0;
 }
 
-// Returns the arena for a domain, or a new one.
+// Returns the arena for a domain that has none yet. This is the first arena if all
+// targets are in one domain. Otherwise creates an arena.
 Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t domain)
 {
     if (!has_own_arena_ && !first_arena_is_used_) {
@@ -84,7 +85,8 @@ Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t domain)
     return memory;
 }
 
-// Passes an arena to the agent of a domain. An event reports an agent that has died.
+// Passes an arena to the agent of a domain. If each domain has an arena of its own, the
+// agent's death is not an error here, because an event reports it.
 int ProcessBackend::prepare(std::size_t domain)
 {
     AgentClient* agent = s_.processes.agent(domain);
@@ -106,7 +108,7 @@ int ProcessBackend::prepare(std::size_t domain)
     return 0;
 }
 
-// Called when a domain no longer has any process or agent.
+// Retires the arena of a domain that no longer has any process or agent.
 void ProcessBackend::retire(std::size_t domain)
 {
     for (const DomainArena& arena : s_.domain_arenas)
@@ -128,7 +130,8 @@ void ProcessBackend::tend(std::uint64_t now_ns)
     }
 }
 
-// If there are many sites, the first agent prepares for them in parallel.
+// If there are many sites, the first agent prepares for them while this process
+// continues.
 int ProcessBackend::prepare_agents()
 {
     const bool first = prepared_.empty();
@@ -208,8 +211,8 @@ void ProcessBackend::touch_arenas()
         touch(*arena);
 }
 
-// Touches the memory that firings will write to, before a target does. The memory is
-// then charged to dtrace's control group.
+// Touches the memory that firings will write to, before a target does. So the memory is
+// charged to dtrace's control group.
 void ProcessBackend::touch(ArenaMemory& arena)
 {
     if (!arena_is_charged_to_us_)
@@ -224,8 +227,9 @@ void ProcessBackend::touch(ArenaMemory& arena)
                     header->counters.used);
 }
 
-// Copies scalar global variables from the first arena to all other arenas. There, only
-// clauses of the consumer write them (shared_variables.hpp).
+// Copies scalar global variables from the first arena to all other arenas. Only clauses
+// of the consumer, which run in the first arena, write these variables
+// (shared_variables.hpp).
 void ProcessBackend::copy_variables()
 {
     const std::lock_guard lock(arenas_lock_);

@@ -57,8 +57,8 @@ public:
     void tend(std::uint64_t now_ns) override;
     bool can_rename_probes() const override;
     std::uint64_t default_aggsize() const override;
-    // Returns false if the arena is charged to dtrace. A target that touched a returned
-    // page would be charged for the page.
+    // Returns false if the arena is charged to dtrace. If a page were returned to the
+    // system, the next target that touched it would be charged for it.
     bool can_return_memory() const override { return !arena_is_charged_to_us_; }
 
 private:
@@ -74,7 +74,7 @@ private:
     std::unique_ptr<LocalHost> host_;
     TimerThread timer_thread_;
     std::set<std::size_t> prepared_;   // domains for which prepare() was called
-    bool first_arena_is_used_ = false; // by the targets of a domain
+    bool first_arena_is_used_ = false; // the targets of a domain use the first arena
     std::string shared_;
     // the first arena is only the consumer's own
     bool has_own_arena_ = false;
@@ -82,8 +82,8 @@ private:
     std::mutex arenas_lock_;
     std::vector<ProfileTimer> sampled_; // probes that the agents fire on targets
     // True if a target's control group had little memory left when the arena was
-    // created. dtrace then touches the arena before the targets do, and is charged for
-    // it.
+    // created. If so, dtrace touches the arena before the targets do, and is charged
+    // for it.
     bool arena_is_charged_to_us_ = false;
 };
 

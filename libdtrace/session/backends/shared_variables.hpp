@@ -3,8 +3,8 @@
 //
 // Each trust domain has an arena with its own global variables. After each of its
 // clauses (BEGIN, tick), the consumer copies its scalar variables to the other arenas.
-// That is not sufficient if
-//   - a clause that fires in targets writes the variable
+// The copies are not sufficient if
+//   - a clause that fires in targets writes a global variable
 //   - a clause of the consumer writes an element of an associative array, and a clause
 //     that fires in targets reads elements of this array
 //   - clauses of both kinds use speculations

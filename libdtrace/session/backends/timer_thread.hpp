@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The thread that fires tick and profile probes. If a timer was missed, it fires once
-// for each interval that passed, but at most 10 times.
+// The thread that fires tick and profile probes. A timer that is late fires once for
+// each interval that has passed, but at most 10 times.
 #pragma once
 
 #include "base/result.hpp"
@@ -20,7 +20,7 @@ public:
     TimerThread(const TimerThread&) = delete;
     TimerThread& operator=(const TimerThread&) = delete;
 
-    // The thread calls `fire` with each timer that is due.
+    // Starts the thread, which calls `fire` with each timer that is due.
     Result<Ok> start(std::vector<Timer> timers, std::function<void(const Timer&)> fire);
     void stop();
 

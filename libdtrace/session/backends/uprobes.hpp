@@ -4,9 +4,9 @@
 //
 //   site's address ── mapping ──▶ file and offset ──▶ DTK_UPROBE with the target's pid
 //
-// A uprobe belongs to a file, so it is requested only once. It exists until the process
-// exits or executes another program. If a library is unloaded and loaded again, its
-// uprobes fire again.
+// A uprobe belongs to a file, so each uprobe is requested only once for a process. The
+// uprobe exists until the process exits or executes another program. If a library is
+// unloaded and loaded again, its uprobes fire again.
 //
 // The kernel calls the handlers at one address in the reverse order of the requests. So
 // the last site is requested first.
@@ -31,8 +31,8 @@ public:
 
     // Adds the request for a site. Returns "", or why that is not possible.
     std::string add(const Site& site);
-    // The requests contain file descriptors that this object owns, and pointers into
-    // the StaticTable.
+    // Returns the requests. They contain file descriptors that this object owns, and
+    // pointers into the StaticTable.
     const std::vector<dtk_uprobe>& requests() const { return requests_; }
 
 private:
@@ -54,7 +54,7 @@ private:
 
 // Returns the value of enum dtk_kind for the kind of a site.
 dt_u32 uprobe_kind(SiteKind kind);
-// error is a positive errno.
+// Returns the reason why a request failed. `error` is a positive errno.
 std::string uprobe_error_text(int error);
 
 } // namespace dt

@@ -16,9 +16,9 @@ struct Library {
     std::string name() const { return path.substr(path.rfind('/') + 1); }
 };
 
-// Returns the libraries, sorted by directory and file name. But each library comes
-// after its dependencies. Errors: not_found, permission or io if a directory or file
-// cannot be read; invalid if a dependency is missing or circular.
+// Returns the libraries, sorted by directory and file name, except that each library
+// comes after its dependencies. Errors: not_found, permission or io if a directory or
+// file cannot be read; invalid if a dependency is missing or circular.
 Result<std::vector<Library>> libraries_in(const std::vector<std::string>& folders);
 
 } // namespace dt

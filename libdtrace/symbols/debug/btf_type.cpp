@@ -6,8 +6,8 @@
 
 namespace dt {
 
-// Character types are recognised by name, because BTF marks only a few. The kernel's
-// `char` (unsigned since Linux 6.2) becomes D's signed char.
+// Recognises character types by name, because BTF marks only a few of them. The
+// kernel's `char` (unsigned since Linux 6.2) becomes D's signed char.
 void BtfTypes::fill_integer(const btf_type* entry, DebugType& into) const
 {
     using Kind = DebugType::Kind;

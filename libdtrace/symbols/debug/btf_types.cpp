@@ -199,7 +199,7 @@ std::optional<std::int64_t> BtfTypes::find_enumerator(std::string_view name)
     return base_ != nullptr ? base_->find_enumerator(name) : std::nullopt;
 }
 
-// BTF has no addresses.
+// Returns nullopt, because BTF has no addresses.
 std::optional<DebugFunction> BtfTypes::function_at(std::uint64_t)
 {
     return std::nullopt;

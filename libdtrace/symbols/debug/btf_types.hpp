@@ -7,9 +7,8 @@
 // A DebugRef is BTF's number for a type. The types that a module shares with the kernel
 // belong to the base (see owner()). BTF has no addresses, and usually no variables
 // except per-CPU variables.
-//
-// The data are untrusted. libbpf checks that the sections are complete. Here, an
-// invalid type number becomes void, and an invalid offset of a name becomes an empty
+// The data are untrusted. libbpf checks that the sections are complete. This class
+// converts an invalid type number to void, and an invalid offset of a name to an empty
 // name.
 #pragma once
 
@@ -28,8 +27,9 @@ namespace dt {
 class BtfTypes final : public DebugTypes {
 public:
     // Opens a BTF file. `base` is null for the kernel proper, and otherwise must
-    // outlive the result. With Place::Process, the data belong to programs that pass
-    // them to the kernel. Errors: not_found, or corrupt if libbpf refuses the file.
+    // outlive the result. Place::Process means that the types describe data that
+    // programs pass to the kernel. Errors: not_found, or corrupt if libbpf refuses the
+    // file.
     static Result<std::unique_ptr<BtfTypes>> open(const std::string& path,
                                                   BtfTypes* base = nullptr,
                                                   Place place = Place::Kernel);
@@ -48,8 +48,8 @@ public:
     std::vector<std::string_view> names(Kind kind) override;
 
     std::optional<DebugFunction> function_named(std::string_view name);
-    // Returns the function of a prototype, or of a pointer or typedef that leads to a
-    // prototype.
+    // Returns the parameters and the result type of a prototype. Follows pointers and
+    // typedefs to the prototype.
     std::optional<DebugFunction> function_of(DebugRef ref);
 
 private:
@@ -78,7 +78,8 @@ private:
     Place place_ = Place::Kernel;
     DebugRef first_ = 1, end_ = 1; // the file's own types are [first_, end_)
     bool indexed_ = false, enumerated_ = false;
-    // Whether the data record which enumerations are signed. Older kernels do not.
+    // Whether the data record which enumerations are signed. The BTF of older kernels
+    // does not record this.
     bool says_signs_ = false;
     Names ordinary_, structs_, unions_, enums_, functions_, variables_;
     std::unordered_map<DebugRef, bool> per_cpu_;

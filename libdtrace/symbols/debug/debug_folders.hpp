@@ -24,7 +24,7 @@ void add_debug_folder(const std::string& folder);
 // without following symbolic links.
 bool in_debug_folder(const std::string& path);
 
-// libdw looks for related files next to this path.
+// Returns the path of an open file. libdw looks for related files next to this path.
 std::string path_of(const Fd& file);
 
 // Returns whether all paths that libdw tries for the unit's split file are in

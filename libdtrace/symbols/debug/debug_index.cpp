@@ -71,8 +71,8 @@ void DwarfTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
             break;
         case DW_TAG_enumeration_type:
             add_tag(Kind::Enum);
-            // The index refers to the enumeration, whose type determines the sign of
-            // values.
+            // An enumerator's entry in the index refers to the enumeration, because the
+            // enumeration's type determines the sign of the values.
             for_children(die, [&](Dwarf_Die* child) {
                 if (dwarf_tag(child) == DW_TAG_enumerator)
                     add(DebugIndexKey::enumerator, child, depth, die);

@@ -103,8 +103,8 @@ static std::vector<std::optional<std::uint64_t>> dimensions_of(Dwarf_Die* die)
     return counts;
 }
 
-// A vector becomes opaque, because D cannot use its elements. If it has more than 16
-// bytes, the compiler's flags determine how it is passed.
+// Makes a vector opaque, because D cannot use its elements. If the vector has more than
+// 16 bytes, the compiler's flags determine how it is passed.
 void DwarfTypes::State::fill_vector(Dwarf_Die* die, DebugType& into)
 {
     Dwarf_Die element;
@@ -183,7 +183,8 @@ void DwarfTypes::State::fill_enumerators(Dwarf_Die* die, DebugType& into)
         if (dwarf_tag(child) != DW_TAG_enumerator ||
             dwarf_attr(child, DW_AT_const_value, &found) == nullptr)
             return true;
-        // The form does not show whether the value is signed, so the type decides.
+        // The encoding does not show whether a value is signed, so the enumeration's
+        // type determines it.
         Dwarf_Sword value = 0;
         Dwarf_Word word = 0;
         if (into.is_signed ? dwarf_formsdata(&found, &value) == 0

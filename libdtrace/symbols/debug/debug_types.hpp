@@ -81,7 +81,7 @@ struct DebugFunction {
     std::vector<DebugParameter> parameters;
     DebugRef result = 0;
     bool varargs = false;
-    // Whether arguments may be passed in other ways than the ABI says.
+    // Whether the function may take its arguments in other ways than the ABI says.
     bool own_convention = false;
 };
 

@@ -17,7 +17,8 @@
 
 namespace dt {
 
-// The maximum number of units in a file. Large programs have about a tenth of it.
+// The maximum number of units in a file. Large programs have about a tenth of this
+// number.
 constexpr std::size_t max_units = std::size_t{1} << 19;
 
 // Returns whether the language may pass arguments in other ways than C.
@@ -44,7 +45,7 @@ static std::uint64_t gnu_packed_bytes(Elf_Scn* section)
 }
 
 // Returns the maximum size of debug data: an eighth of the machine's memory, but at
-// most 4 GiB. Up to three copies of a section may exist.
+// most 4 GiB. Memory may contain up to three copies of a section at a time.
 static std::uint64_t most_debug_bytes()
 {
     constexpr std::uint64_t most = std::uint64_t{4} << 30;
@@ -163,8 +164,8 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
             Code::corrupt,
             std::string("debug data: ") + (why != nullptr ? why : "unreadable"), 0};
     }
-    // Finds the alternate file. libdw would search in any directory that the debug data
-    // name.
+    // Finds the alternate file here, because libdw would search in any directory that
+    // the debug data name.
     AlternateFile alternate = find_alternate_file(state->path, state->dwarf.get());
     if (alternate.wanted) {
         state->alternate_file = std::move(alternate.file);

@@ -4,8 +4,8 @@
 //   .debug_info of the file or its debug file, and of the alternate file (dwz)
 //     ── once, top-level entries ──> index: (kind, name) -> entry
 //
-// If a name has several definitions, the definition in the fewest namespaces and types
-// is used.
+// If a name has several definitions, the definition that is nested in the fewest
+// namespaces and types is used.
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_types.hpp"

@@ -73,9 +73,9 @@ private:
         keep_loaded(file, out_.data, false);
     }
 
-    // Keeps the ranges that are in the file data of one segment. If `executable` is
-    // true, the segment must be executable. Sorts the ranges. If ranges overlap, keeps
-    // the first one.
+    // Removes each range that is not entirely in the file data of one segment. If
+    // `executable` is true, the segment must also be executable. Sorts the ranges. If
+    // ranges overlap, keeps only the first one.
     static void keep_loaded(const ElfSections& file, std::vector<AddressRange>& ranges,
                             bool executable)
     {
@@ -142,7 +142,7 @@ private:
     void add_functions(const ElfSections& file)
     {
         std::vector<std::uint64_t> framed;
-        // Other sections rarely contain LSDA tables.
+        // LSDA tables are rarely in other sections.
         const ElfSection* section = file.find(".gcc_except_table");
         auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
         // Limited because forged functions could all share one long table.

@@ -28,7 +28,8 @@ struct CodePlaces {
     bool absolute = false;                 // the file is linked to fixed addresses
 };
 
-// The work is limited by the file's size and elf_limits.
+// Reads the places of an image. The file's size and elf_limits limit the time that this
+// takes.
 CodePlaces read_code_places(ElfImage& image);
 
 } // namespace dt

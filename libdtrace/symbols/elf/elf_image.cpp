@@ -202,7 +202,8 @@ void ElfImage::State::open_debugdata()
         debugdata = std::move(*elf);
 }
 
-// If the image has a .symtab, no debug file is opened, because it has the same symbols.
+// If the image has a .symtab, opens no debug file, because a debug file would contain
+// the same symbols.
 void ElfImage::State::load_functions()
 {
     collector = std::make_unique<SymbolCollector>(file->segments());
@@ -380,7 +381,8 @@ Result<std::span<const std::byte>> ElfImage::bytes(std::uint64_t at,
             window = state_->windows.emplace(base, std::move(*loaded)).first;
         }
         // If segments overlap, their windows may begin at the same address. The stored
-        // window may then end too early, so the range gets its own buffer.
+        // window may therefore end too early. In this case, the range gets its own
+        // buffer.
         if (window->second.size() >= at - base + n_bytes)
             return std::span<const std::byte>(window->second)
                 .subspan(at - base, n_bytes);

@@ -61,11 +61,11 @@ class ElfSections;
 
 class ElfImage {
 public:
-    // `path` is for messages and for finding debug files below `root`. If another mount
-    // namespace is used, `root` is "/proc/PID/root". Errors: unsupported if the file is
-    // 32-bit, big-endian, or neither a program nor a library; corrupt if it is not ELF
-    // or has invalid headers; invalid if it is not a regular file; not_found,
-    // permission and io from open().
+    // Opens a file. `path` is for messages and for finding debug files below `root`. If
+    // the file is in another mount namespace, `root` is "/proc/PID/root". Errors:
+    // unsupported if the file is 32-bit, big-endian, or neither a program nor a
+    // library; corrupt if it is not ELF or has invalid headers; invalid if it is not a
+    // regular file; not_found, permission and io from open().
     static Result<std::shared_ptr<ElfImage>> open(const std::string& path);
     static Result<std::shared_ptr<ElfImage>> open(Fd fd, std::string path,
                                                   std::string root = "");

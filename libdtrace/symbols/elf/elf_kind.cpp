@@ -51,8 +51,9 @@ std::string interpreter_of(const ElfSections& file)
     return {};
 }
 
-// A shared library with an interpreter, such as libc.so.6, has a DT_SONAME. A program
-// that was linked before DF_1_PIE existed has none.
+// Returns the kind of a file. A shared library such as libc.so.6 may have an
+// interpreter, but also has a DT_SONAME. A program that was linked before DF_1_PIE
+// existed has an interpreter and no DT_SONAME.
 ElfKind kind_of(const ElfSections& file, const std::string& interpreter)
 {
     if (file.header().e_type == ET_EXEC)

@@ -108,7 +108,7 @@ Result<std::vector<std::byte>> ElfSections::read(std::uint64_t offset,
         }
         return out;
     }
-    // Limited to the file's size before memory is allocated.
+    // Limits the size to the file's size before memory is allocated.
     struct stat st;
     if (::fstat(fd_.get(), &st) != 0)
         return errno_error("stat");
@@ -148,8 +148,8 @@ Result<std::size_t> ElfSections::read(std::uint64_t offset,
     return done;
 }
 
-// Checks the identity and the counts, because libelf allocates memory for that many
-// entries.
+// Checks that this is an ELF file. Checks the counts in its header, because libelf
+// allocates memory for that many entries.
 Result<Ok> ElfSections::check_counts()
 {
     auto head = read(0, sizeof(Elf64_Ehdr));
@@ -232,7 +232,8 @@ Result<Ok> ElfSections::read_program_headers()
     return Ok{};
 }
 
-// Without valid section headers, PT_DYNAMIC still leads to symbols.
+// Reads the section headers. Invalid headers cause no error, because PT_DYNAMIC also
+// leads to symbols.
 void ElfSections::read_section_headers()
 {
     std::size_t count = 0, names_index = 0;

@@ -29,7 +29,8 @@ struct ElfSection {
     GElf_Shdr header{};
 };
 
-// Returns nullopt if the T is not inside the bytes, which are untrusted.
+// Reads a T from untrusted bytes. Returns nullopt if the T is not entirely inside the
+// bytes.
 template <class T> std::optional<T> read_at(Bytes bytes, std::uint64_t offset)
 {
     if (offset > bytes.size() || bytes.size() - offset < sizeof(T))

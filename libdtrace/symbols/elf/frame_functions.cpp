@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Every FDE of .eh_frame covers a function or a part of one. It begins with start and
-// length, in the encoding that 'R' in the augmentation of the CIE gives (LSB 10.5).
-// With 'z', augmentation data follow. With 'L', these data contain the address of the
-// language table (LSDA).
+// Every FDE of .eh_frame covers a function or a part of one. The FDE begins with the
+// start and the length of this range, in the encoding that 'R' in the augmentation of
+// the CIE gives (LSB 10.5). With 'z', augmentation data follow. With 'L', these data
+// contain the address of the language table (LSDA).
 #include "libdtrace/symbols/elf/frame_functions.hpp"
 
 #include "libdtrace/symbols/elf/split_off.hpp"
@@ -179,7 +179,8 @@ private:
         return found;
     }
 
-    // The result is limited to bytes_.
+    // Returns the bytes between two addresses in bytes_. Does not read after the end of
+    // bytes_.
     Bytes between(const std::uint8_t* from, const std::uint8_t* to) const
     {
         const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes_.data());
@@ -221,7 +222,8 @@ private:
         return std::nullopt;
     }
 
-    // `at` is the offset after the FDE's start and length.
+    // Returns the frame at the start of the FDE's range. `at` is the offset after the
+    // FDE's start and length.
     CanonicalFrame frame_at_start(const Common& common, const Dwarf_FDE& fde,
                                   std::size_t at) const
     {

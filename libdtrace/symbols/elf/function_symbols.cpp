@@ -185,7 +185,7 @@ void SymbolCollector::add_table(const Table& table, const std::string& what)
         const ElfSegment* text = text_of(segments_, symbol->st_value);
         if (!text)
             continue;
-        // Unused names count too, because finding their ends took time.
+        // Names that are not used also count, because finding their ends takes time.
         auto name = string_at(table.strings, symbol->st_name);
         name_bytes += name ? name->size()
                            : std::min(table.strings.size() -

@@ -40,8 +40,8 @@ struct Key {
     std::uint32_t index;
 };
 
-// Uses a stable radix sort if there are many keys. The addresses in a file are close
-// together, so it needs few passes.
+// Sorts the keys by address. Uses a stable radix sort if there are many keys. The
+// addresses in a file are close together, so the radix sort needs few passes.
 void sort_by_address(std::vector<Key>& keys)
 {
     constexpr unsigned digit_bits = 11;

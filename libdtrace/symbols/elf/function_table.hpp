@@ -77,8 +77,8 @@ public:
 
     // Returns the innermost function that contains `addr`, or null.
     const Function* at(std::uint64_t addr) const;
-    // Search for a mangled or plain name, which static functions may share. find()
-    // prefers a symbol that is not an old version, then a global symbol.
+    // Search for a mangled or plain name. Several static functions may have the same
+    // name. find() prefers a symbol that is not an old version, then a global symbol.
     const Function* find(std::string_view name) const;
     std::vector<const Function*> find_all(std::string_view name) const;
     // Returns the functions that a glob or a name matches, sorted by address. Each

@@ -13,7 +13,7 @@ constexpr std::uint64_t text_at_once = 1 << 20;
 constexpr std::uint64_t largest_function = 1 << 20;
 constexpr std::uint64_t largest_gap = 64; // maximum padding between adjacent functions
 
-// Reads zeros after the last byte.
+// Reads the operands of call frame instructions. After the last byte, reads zeros.
 class Operands {
 public:
     explicit Operands(Bytes bytes) : bytes_(bytes) {}
@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    // `n_bits` receives the number of bits.
+    // Reads a LEB128 number. `n_bits` receives the number of its bits.
     std::uint64_t number(unsigned* n_bits)
     {
         std::uint64_t value = 0;

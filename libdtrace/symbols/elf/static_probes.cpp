@@ -69,8 +69,8 @@ bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
            is_nop(bytes) && !is_inside_nop_10(image, at);
 }
 
-// Returns "" if no function contains the address. `offset` receives the offset in the
-// function.
+// Returns the name of the function that contains the address, or "" if there is none.
+// `offset` receives the offset in the function.
 std::string function_at(ElfImage& image, std::uint64_t at, std::uint64_t& offset)
 {
     const FunctionTable& table = image.functions();
@@ -118,7 +118,7 @@ public:
         if (n_told_++ < most)
             out_.troubles.push_back(trouble);
     }
-    // The parsers of the notes have already limited the number of problems.
+    // Adds messages of the parsers, which have already limited the number of messages.
     void tell_all(const std::vector<std::string>& troubles)
     {
         out_.troubles.insert(out_.troubles.end(), troubles.begin(), troubles.end());

@@ -43,7 +43,8 @@ struct StaticProbes {
     std::vector<std::string> troubles;
 };
 
-// Looks up function names only if there are probes.
+// Reads the static probes of an image. Looks up function names only if there are
+// probes.
 StaticProbes read_static_probes(ElfImage& image);
 
 } // namespace dt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// libdw assumes that a string in debug data ends within its section. This code appends
-// a zero byte to each section that does not end with one.
+// libdw assumes that a string in debug data ends within its section. So this code
+// appends a zero byte to each section that does not end with one.
 #pragma once
 
 #include <libelf.h>

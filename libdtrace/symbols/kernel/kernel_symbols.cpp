@@ -115,8 +115,8 @@ std::string KernelSymbols::why_not(std::string_view module, std::string_view nam
 
 std::optional<KernelSymbols::At> KernelSymbols::at(std::uint64_t addr)
 {
-    // Addresses in the lower half belong to processes. Per-CPU symbols there are
-    // offsets.
+    // Addresses in the lower half belong to processes. Per-CPU symbols in the lower
+    // half are offsets, not addresses.
     if (static_cast<std::int64_t>(addr) >= 0 || !load() || hidden_)
         return std::nullopt;
     auto found = at_loaded(addr);
@@ -143,7 +143,7 @@ std::optional<KernelSymbols::At> KernelSymbols::at_loaded(std::uint64_t addr) co
     return std::nullopt;
 }
 
-// `entry` is the last entry at the symbol's address.
+// Returns the end of a symbol. `entry` is the last entry at the symbol's address.
 std::uint64_t KernelSymbols::end_of(std::size_t entry) const
 {
     const Entry& its = entries_[entry];
@@ -156,8 +156,9 @@ std::uint64_t KernelSymbols::end_of(std::size_t entry) const
     if (entry + 1 == entries_.size())
         return end;
     const Entry& next = entries_[entry + 1];
-    // A symbol extends to the next symbol of its module. If that symbol is outside the
-    // module's range (in the kernel proper, 1 GiB away), the symbol ends at `end`.
+    // A symbol extends to the next symbol of its module, unless that symbol is outside
+    // the module's range. In the kernel proper, the next symbol must be less than 1 GiB
+    // away. Otherwise the symbol ends at `end`.
     constexpr std::uint64_t largest = std::uint64_t{1} << 30;
     const bool goes_on =
         next.module == its.module &&

@@ -12,7 +12,8 @@
 // change. Without CONFIG_KALLSYMS_ALL, variables are not found.
 //
 // A lookup that finds nothing reads the files again if /proc/modules has changed, at
-// most once a second. That invalidates all names that were returned before.
+// most once a second. Reading the files again invalidates all names that were returned
+// before.
 #pragma once
 
 #include "base/result.hpp"
@@ -122,8 +123,9 @@ private:
     std::map<std::string, std::uint16_t, std::less<>> module_numbers_;
     std::vector<Entry> entries_; // sorted by address
     std::vector<Range> ranges_;  // sorted by address
-    // The numbers of the entries, sorted by the buckets of their names, and where each
-    // bucket begins. A map would take several times as long to build.
+    // by_name_ contains the numbers of the entries, sorted by the buckets of their
+    // names. buckets_ contains the start of each bucket in by_name_. A map would take
+    // several times as long to build.
     std::vector<std::uint32_t> by_name_, buckets_;
 };
 

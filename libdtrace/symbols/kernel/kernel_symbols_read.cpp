@@ -204,7 +204,8 @@ static std::uint16_t bucket_of(std::string_view name)
     return static_cast<std::uint16_t>(std::hash<std::string_view>{}(name));
 }
 
-// A counting sort keeps the entries of a bucket in the order of their addresses.
+// Fills by_name_ and buckets_. A counting sort keeps the entries of a bucket in the
+// order of their addresses.
 void KernelSymbols::index_names()
 {
     std::vector<std::uint16_t> buckets;

@@ -1,5 +1,5 @@
 /*
- * setopt cannot set an option that is fixed during tracing; tracing continues.
+ * setopt cannot change an option that is fixed during tracing, but tracing continues.
  * @flags: -q
  */
 BEGIN { setopt("bufsize", "1m"); printf("on\n"); exit(0); }

@@ -1,2 +1,2 @@
-/* The step of lquantize must not be so large that there is no level. */
+/* The step of lquantize must not be larger than its limit minus its base. */
 BEGIN { @a = lquantize(1, 0, 10, 11); }

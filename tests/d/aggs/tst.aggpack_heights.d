@@ -1,5 +1,5 @@
 /*
- * aggpack draws a larger share as a taller character, and a larger negative share as a deeper one.
+ * aggpack draws a larger count as a taller character, and a larger negative count as a deeper one.
  * @flags: -q -x aggpack
  */
 BEGIN

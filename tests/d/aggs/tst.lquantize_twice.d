@@ -1,6 +1,6 @@
 /*
- * Two uses of lquantize on one aggregation may have different limits if they have the
- * same levels.
+ * Two uses of lquantize on one aggregation may have
+ * different limits if they have the same number of levels.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * An aggregation that the program printed is not printed again.
+ * An aggregation that the program has printed is not printed again at the end.
  * @flags: -q
  */
 BEGIN

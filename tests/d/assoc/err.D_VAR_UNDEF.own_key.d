@@ -1,2 +1,2 @@
-/* The keys of an associative array's first assignment cannot read the array. */
+/* The keys in the first assignment to an associative array cannot read the array. */
 BEGIN { a[a[1]] = 2; }

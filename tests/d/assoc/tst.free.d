@@ -1,5 +1,5 @@
 /*
- * Storing zero removes an element. It then reads as zero, and can be set again.
+ * Storing zero removes an element. A removed element reads as zero, and can be set again.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A program can use far more elements than fit at once if it frees them.
+ * If a program frees elements, it can use far more elements than fit into memory at the same time.
  * @flags: -q -x dynvarsize=64k -x cleanrate=5000hz
  * @stderr
  */

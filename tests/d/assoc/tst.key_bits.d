@@ -1,5 +1,5 @@
 /*
- * Keys are compared in the type of the first use, but 64-bit keys are not truncated.
+ * Keys are converted to the key type of the array's first use, but 64-bit keys are not truncated.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A key of a smaller type is converted to the type of the first use.
+ * A key of a smaller type is converted to the key type of the array's first use.
  * @flags: -q
  */
 BEGIN

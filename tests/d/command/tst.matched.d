@@ -1,5 +1,5 @@
 /*
- * The message about a script counts pairs of a clause and a matching probe.
+ * The message about a script counts a probe once for each clause that matches the probe.
  * @stderr
  * @replace: ^ +\d+ ( +\d+ +\S+) -> CPU \1
  */

@@ -1,5 +1,5 @@
 /*
- * -B shows the pieces that a handler of buffered output receives.
+ * -B shows the pieces in which a handler of buffered output receives the output.
  * @flags: -q -B
  */
 BEGIN

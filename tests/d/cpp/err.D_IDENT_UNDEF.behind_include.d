@@ -1,5 +1,5 @@
 /*
- * An error after an included header is reported with the script's own line.
+ * An error after an #include is reported with its line in the script.
  * @flags: -C
  */
 #include "shapes.h"

@@ -1,5 +1,5 @@
 /*
- * An unfinished declaration in a header does not swallow the clause after it.
+ * A declaration that a header leaves unfinished is a syntax error.
  * @flags: -C -Ic
  */
 #include "unfinished.h"

@@ -1,6 +1,6 @@
 #!/usr/sbin/dtrace -Cs
 /*
- * The first line of a script is for the kernel, not for the preprocessor.
+ * The #! line of a script is not passed to the preprocessor.
  * @flags: -qC
  */
 BEGIN { printf("ran\n"); exit(0); }

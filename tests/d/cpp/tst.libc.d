@@ -1,6 +1,6 @@
 /*
- * Headers of libc and Linux can be included. Their definitions replace the predefined
- * ones of D.
+ * Headers of libc and Linux can be included.
+ * Their definitions replace D's predefined ones.
  * @flags: -qC
  */
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /*
- * A clause that faults prints nothing; the next one runs.
+ * A clause that faults prints nothing, and the next clause runs.
  * @flags: -q
  */
 BEGIN { printf("lost\n"); x = *(int *)0; }

@@ -1,5 +1,5 @@
 /*
- * A fault in ERROR is only counted.
+ * A fault in an ERROR clause is only counted.
  * @stderr
  * @replace: DIF offset \d+ -> DIF offset N
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * Each key is one part of a folded line, whatever it contains, and counts are normalized.
+ * In a folded line, each key is one part, even if it contains separators. Counts are normalized.
  * @flags: -x format=folded
  */
 BEGIN

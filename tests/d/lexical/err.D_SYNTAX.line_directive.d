@@ -1,3 +1,3 @@
-/* After #line, lines are counted from the number that it gives. */
+/* After #line, lines are counted from the number in the directive. */
 #line 100
 BEGIN { x = ; }

@@ -1,5 +1,5 @@
 /*
- * Up to eight characters of one constant are packed, the first one most significant.
+ * A character constant holds up to eight characters. The first one is the most significant byte.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * An unsuffixed constant has the smallest type that holds it; a decimal one skips unsigned int.
+ * A constant without a suffix has the smallest type that holds it. A decimal one is never unsigned int.
  * @flags: -q
  */
 BEGIN

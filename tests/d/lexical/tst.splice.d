@@ -1,5 +1,5 @@
 /*
- * A backslash at the end of a line joins it with the next line, even in a string.
+ * A backslash at the end of a line joins the line with the next line, even in a string.
  * @flags: -q
  */
 BEGIN

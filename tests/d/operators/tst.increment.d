@@ -1,5 +1,5 @@
 /*
- * ++ and -- yield the new value before a variable, and the old value after it.
+ * ++ and -- before a variable yield its new value. After a variable, they yield its old value.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * && and || do not evaluate the right side if the left one decides; ^^ does.
+ * && and || do not evaluate the right side if the left side decides. ^^ always evaluates both sides.
  * @flags: -q
  */
 BEGIN

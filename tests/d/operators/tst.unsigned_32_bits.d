@@ -41,7 +41,7 @@ BEGIN
 	printa("aggregated %@d\n", @);
 }
 
-/* Unlike in C, int arithmetic has 64 bits, and so does a shift by 32 bits or more. */
+/* Unlike in C, int arithmetic uses 64 bits. A shift by 32 bits or more also uses 64 bits. */
 BEGIN
 {
 	wide = u << 32 | 1;

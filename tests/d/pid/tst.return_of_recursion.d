@@ -1,5 +1,5 @@
 /*
- * Across all threads, entry and return probes each fire once per call.
+ * In all threads, the entry probe and the return probe fire once for each call.
  * @command: spin 50 4
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * The records of a speculation are printed if it is committed, and not if it is discarded.
+ * The records of a speculation are printed if the speculation is committed, but not if it is discarded.
  * @command: spin 8 1
  * @replace: ^calls .*\n -> 
  * @flags: -q -x nspec=4

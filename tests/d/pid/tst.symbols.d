@@ -1,5 +1,5 @@
 /*
- * usym, ufunc, umod and uaddr print an address of the target by name.
+ * usym, ufunc, umod and uaddr print the symbol, function or module at an address in the target.
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 
  * @replace: \+0x[0-9a-f]+ -> +OFF

@@ -1,5 +1,5 @@
 /*
- * A format may leave out keys and the value.
+ * A format may omit keys and the value.
  * @flags: -q
  */
 BEGIN

@@ -1,4 +1,4 @@
-/* The error for an undeclared type of a probe's argument names the type. */
+/* The error message about an undeclared type of a probe argument contains the type's name. */
 provider app {
 	probe start(int, number_t *);
 };

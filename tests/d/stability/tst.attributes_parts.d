@@ -1,5 +1,5 @@
 /*
- * The report shows the weakest value of each of the three attributes separately.
+ * The report of -v shows the weakest value of each of the three attributes separately.
  * @flags: -e -v
  * @stderr
  */

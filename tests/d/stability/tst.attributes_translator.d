@@ -1,5 +1,5 @@
 /*
- * Attributes of translators apply to later translators, and replace those of the names in them.
+ * Attributes of translators apply to later translators, and override the attributes of names in them.
  * @flags: -e -v
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * The report shows the weakest stability of all clauses.
+ * The report of -v shows the weakest stability of all clauses.
  * @flags: -e -v
  * @stderr
  */

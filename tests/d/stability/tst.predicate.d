@@ -1,5 +1,5 @@
 /*
- * The names in a predicate affect the stability as well.
+ * The names in a predicate also affect the stability that -v reports for the statements.
  * @flags: -e -v
  * @stderr
  */

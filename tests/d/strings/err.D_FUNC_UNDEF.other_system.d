@@ -1,2 +1,2 @@
-/* The error for a subroutine that exists only on other systems names the subroutine. */
+/* For a subroutine that only other systems have, the error message contains the subroutine's name. */
 BEGIN { x = msgsize(0); }

@@ -1,5 +1,5 @@
 /*
- * Positions and lengths at the ends of their range are clamped.
+ * substr, index and rindex accept the largest and smallest positions and lengths, and clamp them.
  * @flags: -q
  */
 BEGIN

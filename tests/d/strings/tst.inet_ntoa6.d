@@ -1,5 +1,5 @@
 /*
- * inet_ntoa6 returns an IPv6 address as a string, and leaves out the longest run of zeros.
+ * inet_ntoa6 returns an IPv6 address as a string, and omits the longest run of zeros.
  * @flags: -q
  */
 BEGIN

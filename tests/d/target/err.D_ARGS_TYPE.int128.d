@@ -1,5 +1,5 @@
 /*
- * An argument after an __int128 on the stack is unavailable, as compilers disagree on its location.
+ * After an __int128 on the stack, an argument is unavailable, because compilers disagree on its place.
  * @command: passing
  */
 pid$target:a.out:crowded:entry

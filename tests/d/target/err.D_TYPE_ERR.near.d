@@ -1,5 +1,5 @@
 /*
- * The error for an unknown type names the most similar type.
+ * The error message about an unknown type contains the name of the most similar type.
  * @command: records
  */
 pid$target:a.out:visit:entry

@@ -1,5 +1,5 @@
 /*
- * Arrays of the target can be indexed, even arrays of arrays, of pointers, and without a size.
+ * The target's arrays can be indexed, even arrays of arrays or of pointers, and arrays without a size.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

@@ -1,5 +1,5 @@
 /*
- * An argument is read from where the calling convention puts it, whatever precedes it.
+ * An argument is read from its place in the calling convention, whatever arguments precede it.
  * @command: passing
  * @flags: -q
  * @replace: ^sum \d+\n -> 

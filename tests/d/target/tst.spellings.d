@@ -1,5 +1,5 @@
 /*
- * The scope of a type may be empty, a module, a process or both, before or after struct.
+ * The scope of a type may be empty, a module, a process or both. It may precede or follow struct.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

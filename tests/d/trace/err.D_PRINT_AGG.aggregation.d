@@ -1,2 +1,2 @@
-/* An aggregation cannot be printed by print. */
+/* print cannot print an aggregation. */
 BEGIN { @a = count(); print(@a); }

@@ -1,5 +1,5 @@
 /*
- * An inline may stand for a translation, whose members are read where the inline is used.
+ * An inline may be a translation. Its members are evaluated where the inline is used.
  * @flags: -q
  */
 struct raw { int a; };

@@ -1,5 +1,5 @@
 /*
- * An entire translation is a value; members that the translator leaves out are 0.
+ * An entire translation is a value. Members that the translator does not define are 0.
  * @flags: -q
  */
 struct raw { int a; char b; };

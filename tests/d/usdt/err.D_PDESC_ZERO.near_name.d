@@ -1,5 +1,5 @@
 /*
- * The error for a name that no static probe has lists similar names.
+ * If no static probe has the given name, the error message lists similar names.
  * @command: kinds 1
  * @replace: (kin[a-z]+)[0-9]+ -> \1N
  */

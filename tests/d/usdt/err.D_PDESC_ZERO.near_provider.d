@@ -1,5 +1,5 @@
 /*
- * The error for an unknown provider of static probes lists similar providers.
+ * If no static probe has the given provider, the error message lists similar providers.
  * @command: kinds 1
  * @replace: (kin[a-z]+)[0-9]+ -> \1N
  */

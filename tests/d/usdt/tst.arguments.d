@@ -1,5 +1,5 @@
 /*
- * args[N] of a static probe has the type that the program passed. argN has the same bits.
+ * args[N] of a static probe has the type that the program passed. argN contains the same bits.
  * @command: kinds 3
  * @replace: ^[a-z].*\n ->
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * A thread-local variable that one static probe sets can be read at another one.
+ * If a thread-local variable is set at one static probe, it can be read at another one.
  * @command: kinds 3
  * @replace: ^[a-z].*\n ->
  * @flags: -q

@@ -1,4 +1,4 @@
-/* args[] cannot be used if no probe matches yet, because the probes define its types.
+/* args[] cannot be used if no probe matches yet, because a probe defines the types of args[].
  * @flags: -Z
  */
 nowhere:::probe { trace(args[0]); }

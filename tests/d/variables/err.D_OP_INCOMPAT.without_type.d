@@ -1,3 +1,3 @@
-/* A variable declared without a type is an int. */
+/* A variable declared without a type is an int, so it cannot contain a string. */
 this part;
 BEGIN { this->part = "text"; }

@@ -1,5 +1,5 @@
 /*
- * A function of the target has no type; only its address can be read.
+ * A function in the target has no type, so only its address can be read.
  * @command: stages
  */
 BEGIN { trace(a.out`main); exit(0); }

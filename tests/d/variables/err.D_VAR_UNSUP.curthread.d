@@ -1,2 +1,2 @@
-/* If a variable needs the kernel module, the error message contains its name. */
+/* If a variable needs the kernel module, the error message contains the variable's name. */
 BEGIN { trace(curthread); }

@@ -1,5 +1,5 @@
 /*
- * A declaration may come after a clause that does not use it and before one that does.
+ * A variable may be declared between two clauses if only the second clause uses it.
  * @flags: -q
  */
 BEGIN { printf("1 "); }

@@ -1,5 +1,5 @@
 /*
- * A function of the target can be named with its module; its value is its address.
+ * A function in the target can be named as MODULE`FUNCTION. Its value is its address.
  * @command: stages
  * @replace: ^main saw.*\n ->
  * @flags: -q

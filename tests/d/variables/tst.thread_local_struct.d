@@ -1,5 +1,5 @@
 /*
- * A thread-local variable may be a struct. After it is set, its members can be set.
+ * A thread-local variable may be a struct. After the struct is set, its members can be set.
  * @flags: -q
  */
 struct pair { int a; int b; };

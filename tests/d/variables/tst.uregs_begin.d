@@ -1,6 +1,6 @@
 /*
- * uregs[] in BEGIN are registers of dtrace itself. The 32-bit names mean the same
- * registers as the 64-bit ones.
+ * In BEGIN, uregs[] contains the registers of dtrace itself. A 32-bit name such as R_EAX
+ * refers to the same register as the 64-bit name.
  * @flags: -q
  */
 BEGIN

@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (wrong->text.empty())
             std::abort(); // a refusal must give its reason
         dt::quote_source(text, wrong->at);
-        // The compiler must keep no state from a program that failed.
+        // A program that does not compile must not change the compiler's state.
         auto again = compiler.compile(text, options);
         const auto* same = std::get_if<dt::Diagnostic>(&again);
         if (same == nullptr || same->text != wrong->text)

@@ -59,8 +59,8 @@ public:
     }
 
 private:
-    // Removes the variables of the previous input. Their storage keeps its bytes,
-    // because a hostile target may write any bytes there.
+    // Removes the variables of the previous input. Does not clear their storage,
+    // because a hostile target could also leave any bytes there.
     void restore()
     {
         dt_arena& a = session_.arena();

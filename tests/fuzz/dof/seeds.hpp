@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The seed programs for fuzzing, as DOF: one with actions of every kind, one with
-// speculations, and one for each case in tests/dif, even refused ones.
+// The seed programs for fuzzing, as DOF. One has actions of every kind, and one has
+// speculations. There is also one for each case in tests/dif, even if the verifier
+// refuses it.
 #pragma once
 
 #include <vector>

@@ -66,8 +66,8 @@ TEST(Session, AFillBufferIsReadWhenItIsFullAndNothingIsLost)
     SessionHandle session = open_session();
     dtrace_setopt(session.get(), "bufpolicy", "fill");
     dtrace_setopt(session.get(), "bufsize", "2k");
-    // The buffer is full long before tick-30s fires, which ends the tracing. END can
-    // still record.
+    // A full buffer ends the tracing. The buffer is full long before tick-30s fires.
+    // END can still record.
     dtrace_program_exec(session.get(),
                         compile(session, "tick-1ms { printf(\"%d\\n\", ++n); }"
                                          "tick-30s { exit(9); }"

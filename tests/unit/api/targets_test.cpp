@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests sessions with targets: a step fails, another tracer holds the target, or the
-// agent dies.
+// Tests sessions with targets in which a step fails, another tracer holds the target,
+// or the agent dies.
 #include "session.hpp"
 
 #include <cctype>
@@ -75,7 +75,8 @@ class FewDescriptors {
 public:
     explicit FewDescriptors(std::size_t more)
     {
-        // The thread that computes extents opens and closes files.
+        // The thread that computes extents opens and closes files, so wait until it has
+        // exited.
         EXPECT_TRUE(wait_until([] {
             return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
                                  {}) == 1;
@@ -128,7 +129,8 @@ pid_t agent_of_this_process()
 TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
 {
 #ifdef __SANITIZE_ADDRESS__
-    // UBSan probes memory through its own pipe, which the test does not allow.
+    // UBSan probes memory through its own pipe, but the test leaves no descriptors for
+    // a pipe.
     GTEST_SKIP() << "lacks: descriptors for UBSan while the test leaves none";
 #endif
     SessionHandle session = open_session();

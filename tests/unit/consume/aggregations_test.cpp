@@ -11,8 +11,8 @@ using namespace dt;
 
 namespace {
 
-// A session with aggregations. feed() adds a clause that aggregates, and on() adds a
-// clause with an action such as printa().
+// A session with aggregations. feed() adds a clause that aggregates. on() adds a clause
+// with an action such as printa().
 struct Counts : Session {
     explicit Counts(std::uint32_t function = DTRACEAGG_count, std::uint64_t arg = 0)
         : function_(function), arg_(arg)
@@ -319,8 +319,9 @@ TEST(Distributions, AddTheShortValuesOfAKeyToItsBuckets)
               "\n");
 }
 
-// A short value (struct dt_aggpoint) is the index of a word and a number to add. The
-// word must be a bucket. Word 0 of lquantize() contains the parameters.
+// A short value (struct dt_aggpoint) consists of the index of a word and a number to
+// add to the word. The word must be a bucket. Word 0 of lquantize() is not a bucket,
+// because it contains the parameters.
 TEST(Distributions, RefuseShortValuesForOtherWordsThanBuckets)
 {
     const std::uint64_t arg = DTRACE_LQUANTIZE_ARG(10, 3, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests a consumer that reads several arenas: records are merged by time, aggregations
-// and drops are added up.
+// Tests a consumer that reads several arenas. Records are merged by time, and
+// aggregations and drops are added up.
 #include "session.hpp"
 
 #include <gtest/gtest.h>
@@ -121,7 +121,7 @@ TEST(Arenas, AggregationsOfAProbeAreAcceptedOnlyFromItsArena)
     EXPECT_NE(s.dump().find(" 4\n"), std::string::npos);
 }
 
-// The process that holds the lock of shard 1 is the parent of this test.
+// The parent of this test, which is alive, holds the lock of shard 1.
 TEST(Arenas, ARetiredArenaIsReadWithoutWaitingForLocksAndThenRemoved)
 {
     Session s;

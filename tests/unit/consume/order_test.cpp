@@ -66,7 +66,7 @@ TEST(Order, AShardInUseHoldsTheOthersBackAndThenNoMore)
     EXPECT_EQ(text, "3 150 ");
 }
 
-// Shards 1 and 2 are locked alternately, each for only three rounds.
+// Shards 1 and 2 are locked alternately, each for three rounds at a time.
 TEST(Order, ShardsThatAreLockedInTurnsHoldTheOthersBackForFiveRounds)
 {
     Session s(3);

@@ -53,8 +53,8 @@ struct Ran {
     std::optional<int> status;
 };
 
-// Runs BEGIN, then the probe test:::fire `n` times with arg0 counting up from 0, then
-// END.
+// Runs BEGIN. Then fires the probe test:::fire n times, with arg0 counting up from 0.
+// Then runs END.
 Ran run(const std::string& text, int n = 0, bool quiet = true)
 {
     Compiler compiler;

@@ -97,11 +97,11 @@ public:
     // Returns the arena that shard() and the functions that write records use.
     dt_arena* arena() { return static_cast<dt_arena*>(memory_.at(current_).get()); }
     // Adds an arena with the same program part. Returns its number for use_arena(). All
-    // clauses must exist by then.
+    // clauses must be added before this call.
     std::size_t add_arena();
     void use_arena(std::size_t n) { current_ = n; }
 
-    // Creates the consumer on first use. All clauses must exist by then.
+    // Creates the consumer on first use. All clauses must be added before this call.
     Consumer& consumer();
     // Runs one round of the consumer. Returns the output of that round.
     std::string drain(DrainKind kind = DrainKind::Final, RecordSink* sink = nullptr);

@@ -74,7 +74,8 @@ TEST(Buffer, FillStopsRecordingAndLeavesRoomForEnd)
 
 TEST(Buffer, RingKeepsTheNewestRecordsInOrder)
 {
-    // Some sizes are multiples of the record size. The records have two sizes.
+    // Records of two sizes are written. Some sizes of the buffer are multiples of a
+    // record's size.
     for (std::uint64_t bytes : {240, 248, 256, 264, 400}) {
         for (unsigned n = 1; n < 60; n++) {
             Session s;

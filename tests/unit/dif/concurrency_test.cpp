@@ -119,8 +119,8 @@ TEST(Concurrency, ThreadLocalsOfManyThreadsNeverMix)
         .ldgs(DIF_VAR_arg0, 1)
         .indexed(DIF_OP_STTS, 0x500, 1)
         .ret(0);
-    // The result is 1 if the variable has another thread's value. A lost variable has
-    // the value 0.
+    // Returns 1 if the variable has another thread's value, and 0 if it has the right
+    // value. A variable whose store was dropped is 0, and also gives 0.
     check.variable("t", 0x500, DIFV_SCOPE_THREAD)
         .indexed(DIF_OP_LDTS, 0x500, 1)
         .ldgs(DIF_VAR_arg0, 2)
@@ -275,7 +275,7 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     unsigned n = 0;
     for (; n < s.arena().dyn.n_buckets; n++)
         buckets[n].lock = 4711;
-    // The load drops the firing after a timeout. It must not return 0.
+    // The load must not return 0. After a timeout, it drops the firing.
     s.fire("load");
     EXPECT_TRUE(s.records().empty());
     EXPECT_EQ(s.drops(DTRACEDROP_DYNDIRTY), 1u);
@@ -284,8 +284,9 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     EXPECT_EQ(s.records()[0].u64(), 5u);
 }
 
-// The engine searches for the variable at an address that the firing has not loaded.
-// This search must end.
+// The D program stores to an address in the memory of dynamic variables, but has not
+// loaded a variable at this address. So the engine searches for such a variable. The
+// search must end, even though the chains are circular.
 TEST(Concurrency, AStoreEndsInASpaceWhoseChainsAreCircular)
 {
     Session s;

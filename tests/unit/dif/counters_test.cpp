@@ -150,7 +150,8 @@ TEST(Counters, AreReportedWithTheirKeys)
     EXPECT_EQ(entries[0].value, std::vector<std::uint64_t>{4});
 }
 
-// The target can write an invalid EPID into a key. The probe then has empty names.
+// The target can write an invalid EPID into a key. In this case, the names of the probe
+// are empty.
 TEST(Counters, WithAProbesNamesAreReportedAsByTheEngine)
 {
     Session s;

@@ -105,7 +105,7 @@ public:
     Difo& returns_nothing() { return returns({0, 0, 0, 0, 0}); }
 };
 
-// Returns a constant.
+// Creates a DIFO that returns a constant.
 inline Difo constant(std::uint64_t value, unsigned size = 8)
 {
     return Difo().setx(value, 1).ret(1).returns_int(size);

@@ -29,7 +29,8 @@ std::uint64_t last_place_of(const std::string& a, const std::string& b,
     return dt_find_last(&in, &of, from);
 }
 
-// Returns a string of only a few different letters. Its repetitions make searches slow.
+// Returns a string that contains only a few different letters. Repeated letters make
+// searches slow.
 std::string letters(std::mt19937& random, std::size_t length, int n_letters)
 {
     std::string text(length, 'a');

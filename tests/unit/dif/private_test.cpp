@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the private part of an arena, which hosts in targets can neither reach nor
-// influence.
+// Tests the private part of an arena. Hosts in targets can neither reach nor influence
+// this part.
 #include "session.hpp"
 
 #include <cstddef>

@@ -81,7 +81,7 @@ public:
             option = DT_OPT_UNSET;
         config.options[DTRACEOPT_bufsize] = 64 << 10;
         config.options[DTRACEOPT_aggsize] = 64 << 10;
-        // Otherwise a clause that only stores variables would record an empty row.
+        // Without quiet, a clause that only stores variables would record an empty row.
         config.options[DTRACEOPT_quiet] = 1;
         config.n_shards = 2;
         config.walltime = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that the results are the same if the engine evaluates DIF without the
-// interpreter.
+// Tests short forms (struct dt_short). The engine evaluates the short form of simple
+// DIF instead of interpreting it. The results must be the same.
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"
@@ -46,8 +46,8 @@ std::string outcome(Session& s, const std::vector<std::vector<std::uint64_t>>& f
     return out;
 }
 
-// Checks that n_short short forms (struct dt_short) are used, and have the same outcome
-// as the interpreter.
+// Runs the clauses with their short forms, and again with the interpreter. Checks that
+// both runs have the same outcome, and that the clauses have n_short short forms.
 void expect_same(const std::vector<Difo>& values, const std::vector<Difo>& predicates,
                  const std::vector<std::vector<std::uint64_t>>& firings,
                  unsigned n_short)
@@ -97,7 +97,7 @@ TEST(Short, ComparisonsAreWhatTheInterpreterMakesOfThem)
             predicates.push_back(compare(static_cast<dif_op>(op), DIF_VAR_arg0, with));
     for (std::uint64_t number : numbers)
         firings.push_back({number});
-    // Each clause also contains trace(1), a short form.
+    // Each clause also contains trace(1), which has a short form as well.
     expect_same({}, predicates, firings, 2 * static_cast<unsigned>(predicates.size()));
 }
 

@@ -29,7 +29,8 @@ std::byte* map_at(std::uint64_t hint, std::size_t bytes, int protection)
 }
 
 // Instructions that are not tested, for example because they depend on clocks.
-// X(map, opcode, ModRM.reg or -1, only if it accesses memory)
+// X(map, opcode, ModRM.reg or -1 for any, true if only forms with a memory operand are
+// not tested)
 // clang-format off
 #define NOT_RUN(X)                                                             \
     X(0, 0x8e, -1, false) X(0, 0xd9, 6, true) X(0, 0xdd, 6, true)              \
@@ -180,7 +181,7 @@ bool Differential::aim_memory(Case& c)
         (Sandbox::address(sandbox_.data().data()) + 4096 + random_() % 8192) & align;
     Reg moved = memory.base != Reg::none ? memory.base : memory.index;
     if (moved == Reg::none)
-        // This thread's control block, to which fs points, may be read as well.
+        // The memory at fs is this thread's control block, which may be read as well.
         return memory.segment == Segment::fs && insn.n_operands == 2 &&
                insn.operands[0].kind == Operand::reg &&
                static_cast<std::uint64_t>(memory.disp) < 56;

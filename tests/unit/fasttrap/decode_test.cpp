@@ -75,7 +75,7 @@ TEST(Decode, KnowsTheLengthOfNopsAndVectorInstructionsWhateverFollows)
           "62f37d083e0f00",       // vpcmpub
           "62f5 7c 48 58 c1",     // vaddph %zmm1, %zmm0, %zmm0: newer than capstone 4
           "660f78c00304",
-          "f20f78c10304", // extrq, insertq: vmread has no form with a 66 or f2 prefix
+          "f20f78c10304", // extrq, insertq (0f 78 without a prefix is vmread)
           "0f01ee",
           "0f01ef",
           "f3480faee9",

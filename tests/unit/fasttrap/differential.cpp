@@ -214,7 +214,8 @@ Verdict Differential::check_emulated(const Case& c, const Outcome& native)
 Verdict Differential::check_copied(const Case& c, const Outcome& native,
                                    const Displaced& plan)
 {
-    // An access_only copy runs after the emulation, with its data.
+    // An access_only copy uses the data that the emulation has changed. Other copies
+    // start with the original data.
     if (!plan.access_only)
         restore_data(c);
     TargetAddr slot{Sandbox::address(sandbox_.slot()) + random_() % 512};
@@ -294,8 +295,8 @@ Differential::check_sequence(const std::vector<std::vector<std::byte>>& sequence
     std::copy(text.begin(), text.end(), sandbox_.code() + 2048);
     write_pad(sandbox_.code() + 2048 + text.size(), Pad::behind);
     restore_data(c);
-    // An empty run clears the bits of the vector state that the processor does not
-    // preserve.
+    // The processor does not preserve all bits of the vector state. A run without any
+    // instruction clears these bits in the initial state.
     write_pad(sandbox_.slot(), Pad::behind);
     c.start.regs.rip = Sandbox::address(sandbox_.slot());
     native_run(c.start, {base, 0});

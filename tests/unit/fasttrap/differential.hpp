@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The differential test. It runs an instruction natively and then, from the same state,
-// by emulation or as a copy, and compares the results.
+// The differential test. It runs an instruction natively. From the same state, it runs
+// the instruction again by emulation or as a copy. It compares the results.
 //
 //   sandbox   Contains the text and the data. 32-bit displacements in the slot for
 //             copies cannot reach the data.
@@ -83,7 +83,7 @@ class Differential {
 public:
     explicit Differential(std::uint64_t seed) : random_(seed) {}
 
-    // Runs one instruction natively, and then by emulation or as a copy. report()
+    // Runs one instruction natively, and again by emulation or as a copy. report()
     // explains a verdict of `differs`.
     Verdict check(std::span<const std::byte> bytes);
 
@@ -123,7 +123,7 @@ private:
     std::array<std::uint64_t, 128> n_emulated_{};
 };
 
-// Returns whether the harness may run insn, and its result depends only on the state.
+// Returns true if the harness may run insn and the result depends only on the state.
 bool may_run(const Instruction& insn);
 // Returns whether the memory operand of insn is not accessed (lea, nop).
 bool forms_no_access(const Instruction& insn);

@@ -274,8 +274,8 @@ TEST_F(ExtentsTest, BytesThatCodeLoadsAreNotCode)
 }
 
 // The first function is nop; movabs $constant, %rax; ret. The second function begins
-// with `load`, which refers to `offset` in the first. `word` is a word in the data, or
-// 0.
+// with `load`, which refers to the byte at `offset` in the first function. `word` is a
+// word in the data, or 0.
 ExtentMap map_loaded_constant(const std::vector<unsigned char>& load,
                               std::int32_t offset, TargetAddr word = {})
 {
@@ -396,7 +396,8 @@ TEST_F(ExtentsTest, ARestartableSequenceIsNotTouched)
               ex_sequence - ex_restartable);
     EXPECT_EQ(extent(mapped, ex_sequence_end, ex_sequence_end).first, 0);
     EXPECT_TRUE(mapped.is_restartable(addr(ex_sequence)));
-    // A thread that steps over ex_restartable would stop inside the sequence.
+    // A thread that steps over the instruction at ex_restartable would stop inside the
+    // sequence.
     EXPECT_TRUE(mapped.is_restartable(addr(ex_restartable)));
     EXPECT_FALSE(mapped.is_restartable(addr(ex_sequence_end)));
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 // The data of the thunk that starts a run. `landed` is the address at which the run
-// ended. host_* is the state of the test.
+// ended. The host_* members save the test's own registers.
 extern "C" {
 struct ThunkBlock {
     std::uint64_t general[16];

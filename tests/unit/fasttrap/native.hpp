@@ -17,8 +17,8 @@ namespace dt::test {
 constexpr std::size_t vector_bytes = 2688;
 
 struct NativeState {
-    // The registers before and after the run. rip is then the address of the pad, or of
-    // the instruction that raised the signal.
+    // The registers before and after the run. After the run, rip is the address of the
+    // pad, or of the instruction that raised the signal.
     Registers regs;
     alignas(64) std::array<std::byte, vector_bytes> vectors{};
     int signal = 0;                  // 0 if the run reached a pad

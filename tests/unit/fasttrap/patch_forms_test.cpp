@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests windows with one to four bytes of their own, which get a pair or a punned jump.
+// Tests windows whose own block has one to four bytes. They get a pair or a punned
+// jump.
 #include "built_window.hpp"
 
 #include <gtest/gtest.h>
@@ -292,7 +293,8 @@ TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
     EXPECT_EQ(plan.refused.size(), 1U);
 }
 
-// Before each patch, the builder refuses a patch whose trampoline is too far away.
+// Before it builds each patch, the builder must refuse one whose trampoline is too far
+// away. The refused patch must not affect the next one.
 TEST(PatchForms, ABuilderThatWasUsedBuildsTheSame)
 {
     struct Row {

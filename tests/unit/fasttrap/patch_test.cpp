@@ -123,8 +123,8 @@ TEST(PatchPlan, LengthensAWindowToTheEndOfALoop)
     Result<Patch> patch = build_patch(window, {area + 64, {}}, area);
     ASSERT_TRUE(patch);
     EXPECT_EQ(branch_to(*patch, 4), patch->moved[0].to);
-    // The window does not change if the extent ends before the branch, or an
-    // instruction must not be moved.
+    // The window is not lengthened if the extent ends before the branch, or if one of
+    // the instructions must not be moved.
     window = window_of(
         Text("488b06 488d4001 488906 85c0 75f2 c3").site(0, 7, 0, 12).loop(14));
     EXPECT_EQ(shape(window), (Shape{0, 7, {0}}));
@@ -196,8 +196,8 @@ TEST(PatchPlan, PutsTwoHeadsBeforeTheInstructionBehindAProbedEndbr64)
 
 TEST(PatchPlan, TakesAFunctionThatIsNothingButATrap)
 {
-    // ud2 and two nops, which are executed if the program's signal handler skips the
-    // ud2
+    // ud2 and two nops. The nops are executed if the program's signal handler skips the
+    // ud2.
     Window window = window_of(Text("0f0b 6690 6690 55 c3").site(0, 3, 0, 6));
     EXPECT_EQ(shape(window), (Shape{0, 6, {0}}));
     auto patch = build_patch(window, {area + 64, {}}, area);

@@ -160,8 +160,7 @@ TEST(Relocate, CallsThroughRegistersAndMemory)
     EXPECT_EQ(moved("ff1424"), bytes_of("68 03104000 ff642408"));
     EXPECT_EQ(moved("ff54c408"), bytes_of("68 04104000 ff64c410"));
     EXPECT_EQ(moved("64ff542408"), bytes_of("68 05104000 64ff642410"));
-    // r12 needs a SIB byte as the base register, like rsp, but the push does not change
-    // it.
+    // A base register r12 needs a SIB byte, like rsp. But the push does not change r12.
     EXPECT_EQ(moved("41ff542408"), bytes_of("68 05104000 41ff642408"));
 }
 

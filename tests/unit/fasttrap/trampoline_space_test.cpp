@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests where trampolines are placed: trap bytes in the displacement, and the reach of
-// moved instructions.
+// Tests where trampolines are placed. The displacement of a jump may need trap bytes,
+// and moved instructions may need data within their reach.
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>
@@ -36,8 +36,8 @@ TEST(TrampolineSpace, GivesAddressesWhoseJumpTrapsInside)
     EXPECT_GE(again, taken.size());
 }
 
-// Windows that need different trap bytes in the displacement. Bit k is set if byte k
-// must be a trap byte.
+// Returns windows with different masks of trap bytes. Bit k of the mask is set if byte
+// k of the displacement must be a trap byte.
 std::vector<std::pair<std::string, unsigned>> windows_by_mask()
 {
     return {{"b801000000", 0}, // mov $1,%eax

@@ -98,8 +98,8 @@ Outcome WindowRuns::run_original(Sequence& s, TargetAddr entry)
 {
     Sandbox& sandbox = differential_.sandbox();
     write_original(s);
-    // An empty run clears the bits of the vector state that the processor does not
-    // preserve.
+    // The processor does not preserve all bits of the vector state. A run without any
+    // instruction clears these bits in the initial state.
     write_pad(sandbox.slot(), Pad::behind);
     s.c.start.regs.rip = Sandbox::address(sandbox.slot());
     native_run(s.c.start, {entry.value, 0});
@@ -147,8 +147,8 @@ void WindowRuns::map_for_stub(const Window& window)
     }
 }
 
-// Returns the start of the sequence, the end of a punned window, or an instruction to
-// whose copy a stub jumps.
+// Returns the address at which the run begins. This is the start of the sequence, the
+// end of a punned window, or an instruction to whose copy a stub jumps.
 TargetAddr WindowRuns::entry_of(const Sequence& s)
 {
     for (const Patch& patch : s.patches) {
@@ -304,8 +304,8 @@ WindowRuns::Ended WindowRuns::run_patched(Sequence& s, NativeState& ours)
     return same;
 }
 
-// Returns whether an `enter` with a nesting level copies words of the text, which now
-// contains jumps.
+// Returns whether an `enter` with a nesting level may copy words of the text. The
+// result would differ, because the patched text contains jumps.
 static bool copies_text(const std::vector<Instruction>& insns, const Registers& start,
                         const std::byte* code)
 {
@@ -379,8 +379,8 @@ std::vector<std::size_t> WindowRuns::below_red_zones() const
     return out;
 }
 
-// Returns whether the sequence reads the data bytes at `indices`, below the red zone.
-// Real programs do not read them.
+// Returns whether the result of the sequence depends on the data bytes at `indices`.
+// These bytes are below the red zone, and real programs do not read them.
 bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& native,
                        const std::vector<std::size_t>& indices)
 {

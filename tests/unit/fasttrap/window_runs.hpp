@@ -41,8 +41,8 @@ public:
     bool dense_targets = false; // turns most instructions into branch targets
     const std::string& report() const { return report_; }
 
-    // For runs that ended with `same` or `faulted`: moved instructions by control flow,
-    // and windows by form.
+    // Counts for runs that ended with `same` or `faulted`. n_moved counts moved
+    // instructions by control flow, and n_forms counts windows by form.
     std::map<ControlFlow, std::uint64_t> n_moved;
     std::map<PatchForm, std::uint64_t> n_forms;
     std::uint64_t n_prefixed = 0;    // windows whose jump has a prefix

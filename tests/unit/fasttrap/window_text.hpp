@@ -27,8 +27,9 @@ public:
     {
         return site(offset, number, 0, bytes_.size());
     }
-    // `beyond` is the end of the block after the last site's extent. n_steady is the
-    // number of steady bytes after the extent.
+    // Describes the bytes after the extent of the site that was added last. `beyond` is
+    // the end of the next block. n_steady is the number of bytes after the extent that
+    // do not change while the site's patch exists.
     Text& behind(std::uint64_t beyond, std::uint8_t n_steady)
     {
         sites_.back().beyond = at(beyond);

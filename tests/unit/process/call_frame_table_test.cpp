@@ -76,8 +76,8 @@ void expect_row(Dwarf_Frame* frame, const FrameRow& row, std::uint64_t at)
     expect_rule(frame, dwarf_rip, row.rip);
 }
 
-// Compares the table with libdw at every `stride`-th byte. Returns how many of them
-// have a row.
+// Compares the table with libdw at every `stride`-th byte of the text. Returns the
+// number of compared bytes that have a row.
 std::size_t compare(const std::string& path, std::uint64_t stride)
 {
     elf_version(EV_CURRENT);
@@ -170,8 +170,8 @@ TEST(CallFrameTable, RemembersStatesToALimitedDepth)
     }
 }
 
-// For this entry, libdw would allocate a gigabyte for all registers up to the named
-// one.
+// libdw would allocate a gigabyte for this entry, because it allocates space for all
+// registers up to the named one.
 TEST(CallFrameTable, TakesNoMemoryForRegistersThatDoNotExist)
 {
     // DW_CFA_undefined of register 0x7fffff0

@@ -106,8 +106,9 @@ TEST(UnwindTable, IsEmptyForAFileThatIsNoProgram)
     EXPECT_TRUE(unwind_rows(Fd()).empty());
 }
 
-// The program header claims 2^46 bytes of text. A sparse file of one terabyte must have
-// no rows.
+// The program headers of a copied file claim 2^46 bytes of text. Rows must not extend
+// past the end of the file. If the file is sparse and has a size of one terabyte, it
+// must have no rows.
 TEST(UnwindTable, EndsWhereTheFileDoes)
 {
     std::ifstream file("/proc/self/exe", std::ios::binary);

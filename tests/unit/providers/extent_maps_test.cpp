@@ -56,7 +56,7 @@ TEST(ExtentMaps, WorkedOutAheadAreTheSame)
         maps.begin(image);
         maps.begin(image); // as if a second probe description had matched
     }
-    // Meanwhile, the other thread computes extents.
+    // While this loop runs, the other thread computes extents.
     for (const auto& image : images)
         for (const Function& function : image->functions().all())
             (void)image->bytes(function.addr, function.n_bytes);

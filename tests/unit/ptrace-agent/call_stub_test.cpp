@@ -54,8 +54,8 @@ static bool is_in_read(pid_t pid)
     return false;
 }
 
-// Detaches after n_stops stops of a system call in the stub: before the call (0),
-// inside it (1), or after it (2).
+// Makes the thread execute a system call in the stub. Detaches before the call (n_stops
+// is 0), inside it (1), or after it (2).
 static void call_and_leave(pid_t pid, TargetAddr stub, int n_stops)
 {
     ASSERT_TRUE(stop(pid));
@@ -104,8 +104,9 @@ TEST(CallStub, RestoresTheRegistersOfTheThreadAfterItsTracerHasDetached)
     EXPECT_GE(number_after(victim.rest, "calls"), 0);
 }
 
-// Examines the place for a stub in each text mapping. If `put` is true, fills the
-// unused places and returns them. Otherwise returns the places that contain a stub.
+// Examines the place for a stub in each text mapping. If `put` is true, writes a stub
+// to each unused place, and returns these places. Otherwise returns the places that
+// contain a stub.
 static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
 {
     std::vector<TargetAddr> places;
@@ -133,7 +134,8 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
 }
 
 // An agent that cannot use stubs of dead agents would inject calls into the program's
-// text. If it then died, the thread would not return.
+// text. If the agent died during such a call, the thread would not return from the
+// call.
 TEST(CallStub, OfADeadAgentIsUsedByTheNextAgent)
 {
     if (agent::call_stub().empty())

@@ -237,7 +237,7 @@ TEST(Plant, IgnoresTheRepliesToExpectations)
     pid_t pid = session.create({victim("spin"), "10", "1"});
     Site site = entry_site(pid, "work", 1);
     session.agent().expect(20'000);
-    usleep(200'000); // Meanwhile, the reply arrives, which is not an event.
+    usleep(200'000); // During this time, the reply arrives. It must not be an event.
     auto none = session.agent().next_event();
     ASSERT_TRUE(none);
     EXPECT_FALSE(*none);

@@ -38,7 +38,8 @@ static bool is_running(const std::string& program)
 }
 
 // Waits for all children except `but`. Agents of killed consumers are children of this
-// process, a subreaper. Returns false after 5 s, or if a signal killed a child.
+// process, because it is a subreaper. Returns false after 5 s, or if a signal killed a
+// child.
 static bool wait_for_orphans(pid_t but)
 {
     auto is_orphan = [but](pid_t pid) {
@@ -59,8 +60,9 @@ static bool wait_for_orphans(pid_t but)
     return true;
 }
 
-// Traces the target from a consumer process, kills the consumer after `after_us`, and
-// waits for its agent. Returns false if the agent does not exit.
+// Traces the target from a consumer process, and kills the consumer after `after_us`
+// microseconds. Waits for the consumer's agent. Returns false if the agent does not
+// exit.
 static bool trace_and_die(pid_t target, useconds_t after_us)
 {
     pid_t consumer = fork();
@@ -102,8 +104,8 @@ TEST(Death, OfTheConsumerAtAnyMomentDoesNotHarmTheTarget)
     EXPECT_GT(number_after(target.rest, "calls"), 0);
 }
 
-// The agent is stopped when it is asked to attach, and continues when the consumer is
-// dead.
+// The agent is stopped (SIGSTOP) while it is asked to attach. It continues when the
+// consumer is dead.
 TEST(Death, OfTheConsumerDuringAnAttachDoesNotEndTheAgentBySignal)
 {
     FreeVictim target({victim("waiter"), "2"});
@@ -189,10 +191,10 @@ TEST(Death, OfACommandOrTheAgentSendsNoSighup)
             auto target = agent->create({"/bin/sleep", "60"}, {}, EvalTime::postinit);
             command = target->pid;
             (void)agent->resume(brief->pid);
-            usleep(50000); // The first command exits meanwhile.
+            usleep(50000); // During this time, the first command exits.
             (void)agent->resume(command);
         }
-        usleep(50000); // The agent exits meanwhile.
+        usleep(50000); // During this time, the agent exits.
         ::kill(command, SIGKILL);
         ::kill(stopped, SIGKILL);
         _exit(hung_up);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Replaces the engine, so that tests need no D programs. dt_fire() writes the agent's
-// values to a notebook in the data part of the arena, which the test also maps.
+// Replaces the engine, so that tests need no D programs. dt_fire() writes the values
+// that the agent supplies to a notebook. The notebook is in the data part of the arena.
+// The test maps this part as well.
 #pragma once
 
 #include <atomic>

@@ -30,7 +30,8 @@ TEST(Grab, CountsFromManyThreadsAndRestoresTheText)
     target.read_line();
     Session session;
     ASSERT_TRUE(session.agent().grab(target.pid()));
-    // A call between two plants would fire only one of the probes.
+    // Plant both probes at once. A call between two requests would fire only one of
+    // them.
     Function work = functions_of(target.pid(), "/waiter")["work"];
     std::vector<Site> sites = return_sites(work, 2);
     Site entry;
@@ -107,7 +108,8 @@ TEST(Grab, WorksAfterTheMainThreadHasEnded)
     Session session;
     auto grabbed = session.agent().grab(target.pid());
     ASSERT_TRUE(grabbed) << grabbed.error().text;
-    // In /proc, the files of a main thread that has exited cannot be read.
+    // In /proc, the files of a main thread that has exited cannot be read. So use those
+    // of another thread.
     auto tids = threads_of(target.pid());
     ASSERT_GT(tids.size(), 1u);
     Site site;
@@ -133,7 +135,7 @@ TEST(Grab, KeepsAStoppedProcessStopped)
     Session session;
     ASSERT_TRUE(session.agent().grab(target.pid()));
     session.plant_entry(target.pid(), "work", 1);
-    usleep(50000); // If the process ran, the probe would fire meanwhile.
+    usleep(50000); // If the process ran during this time, the probe would fire.
     EXPECT_EQ(session.hits(1), 0u);
     ::kill(target.pid(), SIGCONT);
     EXPECT_TRUE(session.wait_for_hits(1, 0));

@@ -124,7 +124,7 @@ TEST(Host, StopsTheProcessUntilItIsContinued)
         const char state = thread_state(pid, pid);
         return session.hits(1) > 0 && (state == 'T' || state == 't');
     }));
-    usleep(50'000); // A process that is not stopped would exit meanwhile.
+    usleep(50'000); // If the process were not stopped, it would exit during this time.
     EXPECT_LT(session.hits(1), 40u);
     ::kill(pid, SIGCONT);
     EXPECT_EQ(session.run_to_end(pid), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests destination_of(), which returns the operand with the destination of an indirect
-// jump. Also tests dt_leaves_function().
+// Tests destination_of(), which returns the operand that contains an indirect jump's
+// destination. Also tests dt_leaves_function().
 #include "fasttrap/arch/arch.hpp"
 #include "ptrace-agent/plant/statics.hpp"
 

@@ -15,7 +15,7 @@ TEST(Libraries, AreReportedBeforeTheirConstructorsRun)
 {
     Session session;
     pid_t pid = session.create({victim("dlopener"), victim("plugin.so"), "3", "100"});
-    // After the first plant(), even of no site, the agent watches the linker.
+    // The first plant() makes the agent watch the linker, even if there are no sites.
     ASSERT_TRUE(session.agent().plant(pid, {}));
     ASSERT_TRUE(session.agent().resume(pid));
     int n_planted = 0;
@@ -69,7 +69,7 @@ TEST(Libraries, DoNotWaitForeverForAClientThatDoesNotReply)
             told += event->text;
     }
     EXPECT_NE(told.find("dtrace did not respond"), std::string::npos) << told;
-    // The client must handle the first change before later ones are reported.
+    // The agent reports later changes only after the client has handled the first one.
     EXPECT_EQ(n_changes, 1);
     EXPECT_EQ(session.printed("sum"), 5 * 55);
 }

@@ -41,7 +41,7 @@ TEST(Slots, CopyAnInstructionThatContinuesAfterTheOriginal)
     ASSERT_TRUE(space.write_text(text.at(), code));
     const auto mov = x86_64.decode(code, text.at());
     ASSERT_TRUE(mov);
-    EXPECT_FALSE(space.slots.copy(space, *mov)); // there is no slot yet
+    EXPECT_FALSE(space.slots.copy(space, *mov)); // no slot has been added yet
     space.slots.add_page(page.at(), slot_bytes);
 
     const auto copy = space.slots.copy(space, *mov);

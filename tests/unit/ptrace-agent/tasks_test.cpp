@@ -77,8 +77,8 @@ TEST(Tasks, ExecFromAThreadRemovesAllProbesAndIsReported)
     EXPECT_EQ(n_execs, 5u);
 }
 
-// The agent deletes its data about the first program when the children have exited. The
-// probes of the second program must stay.
+// The shell executes another program. After that, the agent deletes its data about the
+// shell. The probes of the second program must stay.
 TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)
 {
     Session session;

@@ -21,7 +21,7 @@ std::map<std::string, Function> functions_of(pid_t pid, const std::string& name)
 
 std::vector<std::byte> text_at(pid_t pid, TargetAddr at, std::size_t n);
 
-// Returns all return sites of a function, with the probe's id.
+// Returns the site of each return of a function. Each site has the given probe id.
 std::vector<Site> return_sites(const Function& function, std::uint32_t probe);
 
 // Compares all read-only text of the process with its files. Returns "" or the first

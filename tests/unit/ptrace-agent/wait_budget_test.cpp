@@ -38,7 +38,7 @@ TEST(WaitBudget, CountsTheTimeOfNestedWaitsOnce)
         WaitBudget::Wait outer(budget);
         for (int i = 0; i < 4; ++i)
             wait_ms(budget, 10);
-        EXPECT_GE(budget.spent_ns(), 40 * ms); // while `outer` lasts
+        EXPECT_GE(budget.spent_ns(), 40 * ms); // although `outer` has not ended
     }
     EXPECT_GE(budget.spent_ns(), 40 * ms);
     EXPECT_LE(budget.spent_ns(), monotonic_ns() - began);

@@ -169,7 +169,8 @@ TEST(Enter, PutsBackTheMaskThatADeadAgentLeftBehind)
     }
 }
 
-// A debugger's step over pushfq pushes TF, which must not be restored.
+// If a debugger steps over the runtime's pushfq, the pushed flags contain TF. The
+// runtime must not restore TF from them.
 TEST(Enter, KeepsADebuggersStepOutOfTheProgramsFlags)
 {
     InProcess runtime(count);

@@ -95,7 +95,7 @@ TEST(Runtime, KeepsThreadLocalVariablesApart)
     std::vector<std::uint64_t> tids(5);
     for (std::uint64_t t = 1; t <= 4; t++)
         threads.emplace_back([&, t] {
-            if (t % 2) // other threads get their tid with a system call
+            if (t % 2) // a thread that is not added reads its tid with a system call
                 runtime.add_thread();
             tids[t] = static_cast<std::uint64_t>(gettid());
             for (int i = 0; i < 1000; i++) {

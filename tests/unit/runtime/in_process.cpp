@@ -138,8 +138,7 @@ Function InProcess::probed(std::vector<Probe> probes, const void* target,
     put({0x48, 0x8d, 0xa4, 0x24}); // lea 128(%rsp),%rsp
     put32(128);
     put({0xff, 0x25}); // jmp *target
-    // The target is an aligned word, because with AC set an unaligned load causes
-    // SIGBUS.
+    // The target is an aligned word. An unaligned load would cause SIGBUS if AC is set.
     const std::uint32_t literal = trampoline_bytes - 8;
     put32(literal - n - 4);
     std::memcpy(at + literal, &target, 8);
@@ -279,7 +278,8 @@ struct Moment {
     std::uint64_t tsc, mono_ns, wall_ns;
 };
 
-// Returns the fastest of many readings, which was most likely not interrupted.
+// Reads the clocks many times, and returns the fastest reading. It was most likely not
+// interrupted.
 static Moment read_clocks()
 {
     Moment best{};
@@ -313,8 +313,8 @@ void InProcess::set_clock()
     clock.seq = 2;
 }
 
-// Clears AC, with which the unaligned accesses of sanitizers cause SIGBUS. The kernel
-// does not clear AC for a signal handler.
+// Clears AC, because the kernel does not clear it for a signal handler. If AC is set,
+// the unaligned accesses of the sanitizers cause SIGBUS.
 __attribute__((no_sanitize("address", "undefined"))) void
 InProcess::on_signal(int signal, siginfo_t* info, void* context)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests which keys have counters, and whether a counter and the engine's entry have the
-// same key.
+// Tests which keys have counters. Also tests that compiled code and the engine compute
+// the same key.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include "dif/counters.h"

@@ -62,7 +62,8 @@ dt_operand Places::operand(Random& random) const
             out.segment = 'f';
             out.value = 8 * static_cast<dt_s64>(random.below(6));
         }
-        // With base rsp (4), only the return address is the same in both runs.
+        // If rsp (4) is the base, the displacement stays 0. Only the return address is
+        // the same in both runs.
     } else if (out.reg != 4) {
         out.value = random.below(64);
         if (out.reg != 5 && random.one_in(4))

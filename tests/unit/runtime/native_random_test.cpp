@@ -141,8 +141,8 @@ private:
     unsigned n_args_ = 6, n_names_ = 0;
 };
 
-// Makes a firing unusual in random ways. If no shard is needed, the shard stays free
-// and the lease valid, because compiled code and the engine would differ.
+// Makes a firing unusual in random ways. If the clause needs no shard, leaves the shard
+// free and the lease valid, because compiled code would check neither of them.
 void disturb(Generator& random, InProcess& runtime, bool shard_is_needed)
 {
     dt_session& session = runtime.session.session();

@@ -27,7 +27,8 @@ bool has_rseq();
 struct rseq& own_rseq();
 
 // Calls the function from fifty threads and a signal handler. The threads change CPUs,
-// and some give up rseq. Calls `meanwhile` repeatedly. Returns the number of calls.
+// and some unregister their rseq area. Calls `meanwhile` repeatedly. Returns the number
+// of calls.
 std::uint64_t call_from_many_threads(Function function, unsigned n_calls,
                                      const std::function<void()>& meanwhile = {});
 

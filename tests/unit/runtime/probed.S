@@ -11,8 +11,9 @@ probed_add:
 
 	/*
 	 * void with_registers(struct Registers *, void (*function)(void)): loads
-	 * general registers and flags from the structure, calls the function, and
-	 * stores them. Also loads vectors_before and stores vectors_after.
+	 * general registers and flags from the structure, and vector registers from
+	 * vectors_before. Calls the function. Then stores the general registers and
+	 * flags in the structure, and the vector registers in vectors_after.
 	 */
 	.globl with_registers
 with_registers:

@@ -222,8 +222,8 @@ TEST_F(Stack, OnAStackThatTheAgentDoesNotKnowIsAskedOfIt)
 
 TEST_F(Stack, WithAWordThatCannotBeReadIsAskedOfTheAgent)
 {
-    // The stack of a thread, which is in the table of ranges. One of its pages cannot
-    // be read.
+    // This memory is the stack of a thread. It is in the table of ranges, but one of
+    // its pages cannot be read.
     constexpr std::size_t bytes = 1 << 20, page = 4096;
     auto* memory = static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

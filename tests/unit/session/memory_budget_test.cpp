@@ -54,8 +54,8 @@ TEST_F(ControlGroups, TheSmallestRestOfAGroupAndItsParentsCounts)
 TEST_F(ControlGroups, APathIsBelowTheRootOfTheMountOnlyAtASlash)
 {
     add("/db", "900", "100");
-    // This group is outside the mount. The path /ab begins with the root /a, but no
-    // slash follows.
+    // This group is outside the mount. Its path /ab begins with the mount's root /a,
+    // but /ab is not below /a.
     add("b", "50", "0");
     EXPECT_EQ(left("/a/db", "/a"), 800U);
     EXPECT_EQ(left("/a", "/a"), no_limit);

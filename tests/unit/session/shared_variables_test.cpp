@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The descriptions `later*:::beat` match no probe yet, so their clauses may fire in
-// targets.
+// Tests which data all targets of a D program must share in one arena. No probe matches
+// the descriptions `later*:::beat` yet, so these clauses may fire in targets.
 #include "libdtrace/session/backends/shared_variables.hpp"
 
 #include "libdtrace/session/program_compiler.hpp"

@@ -12,7 +12,7 @@ using namespace dt;
 
 namespace {
 
-// A forked copy of this process, which is killed when this process exits.
+// A forked copy of this process. The kernel kills the copy when this process exits.
 class Copy {
 public:
     Copy()

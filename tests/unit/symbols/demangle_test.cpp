@@ -53,8 +53,8 @@ TEST(Demangle, PatternsMayNameWhatOnlyTheDemanglerWrites)
     EXPECT_TRUE(NameMatcher("operator new*").matches("_Znwm"));
 }
 
-// Returns a mangled name. Each level doubles its demangled form, so 40 levels need more
-// than a terabyte.
+// Returns a mangled name. Each level doubles the length of the demangled name. With 40
+// levels, the demangled name is longer than a terabyte.
 static std::string doubling_name(int levels)
 {
     auto reference = [](int number) {
@@ -108,7 +108,7 @@ TEST(Printable, EscapesControlCharactersAndBytesThatAreNotUtf8)
                    "2J \xc2\xa0"),
               "\\302\\2332J \xc2\xa0");
     EXPECT_EQ(name("\x9b \xff \xc3"), "\\233 \\377 \\303");
-    // overlong forms of ESC, a surrogate, and a value above U+10FFFF
+    // Invalid UTF-8: overlong forms of ESC, a surrogate, and a value above U+10FFFF.
     EXPECT_EQ(name("\xc0\x9b"), "\\300\\233");
     EXPECT_EQ(name("\xe0\x80\x9b"), "\\340\\200\\233");
     EXPECT_EQ(name("\xed\xa0\x80"), "\\355\\240\\200");

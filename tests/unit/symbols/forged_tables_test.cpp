@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests small, forged tables in which many entries claim the same bytes. A reader must
-// not read these bytes for each entry.
+// not read these bytes again for each entry.
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "libdtrace/symbols/elf/code_places.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -58,7 +58,8 @@ private:
 
 using Sections = std::vector<std::pair<std::string, std::string>>;
 
-// Returns a program with a segment of 4 MiB of nops, and these unloaded sections.
+// Returns a program with a segment that contains 4 MiB of nops, and with the given
+// sections, which are not loaded.
 std::vector<std::byte> file_with(const Sections& sections)
 {
     Elf64_Ehdr header{};
@@ -123,7 +124,7 @@ void append_cie(Made& out, std::string_view augmentation, std::string_view data)
     out.align(4).set_length(at);
 }
 
-// Appends an FDE whose CIE is the first entry.
+// Appends an FDE. Its CIE is the first entry of the section.
 void append_fde(Made& out, std::uint64_t begin, std::uint64_t n_bytes,
                 std::uint64_t table)
 {
@@ -170,8 +171,8 @@ TEST(ForgedTables, FunctionsThatClaimTheSameLandingPadsTakeLittleTimeAndMemory)
     append_cie(frames, "zL", std::string_view("\1\0", 2));
     for (std::size_t i = 0; i < n; i++)
         append_fde(frames, text_addr + 4096 + i * 8, 8, 1);
-    // The section's address is 0. A table at address 0 would mean that there is no
-    // table.
+    // The section's address is 0. The first byte is padding, and the table begins at
+    // address 1, because address 0 would mean that a function has no table.
     table.u8(0).u8(0xff).u8(0xff).u8(1);
     const std::size_t length = n_sites * site_bytes;
     table.u8(0x80 | (length & 0x7f)).u8(0x80 | (length >> 7 & 0x7f)).u8(length >> 14);
@@ -226,8 +227,8 @@ std::unique_ptr<DebugTypes> types_in(const Sections& sections)
     return types ? std::move(*types) : nullptr;
 }
 
-// The entry after each namespace is also its first child. So 2 to the power of n paths
-// lead to the last entry.
+// Returns n namespaces. Each one claims that its first child is also its next sibling.
+// So 2 to the power of n paths lead to the last entry.
 std::string entries_inside_of_each_other(std::size_t n)
 {
     Made info;

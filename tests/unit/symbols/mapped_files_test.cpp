@@ -16,7 +16,7 @@
 
 namespace {
 
-// A page of a file, which is mapped into this process while the object exists.
+// A file of one page, which is mapped into this process while the object exists.
 class MappedPage {
 public:
     MappedPage()

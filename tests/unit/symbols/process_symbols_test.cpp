@@ -335,8 +335,8 @@ TEST(ProcessSymbols, FindsAModuleWhoseTextIsInAnonymousMemory)
     ::dlclose(plugin);
 }
 
-// In the target's mount namespace, the victim is mounted over another file. Outside,
-// the path leads to that other file.
+// In the target's mount namespace, the victim is mounted over another file. Outside
+// this namespace, the path leads to that other file.
 TEST(ProcessSymbols, ReadsTheFileThatTheTargetsMountNamespaceShows)
 {
     Scratch scratch;

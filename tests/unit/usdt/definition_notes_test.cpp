@@ -80,7 +80,8 @@ TEST(ProviderSource, NamesAreThoseOfClassicHeaders)
     EXPECT_NE(group_name(other), group_name(shop()));
 }
 
-// Python's build renames only the first upper-case name in each line of a header.
+// Python's build edits the header, and renames only the first upper-case name in each
+// line. So a line must not contain a macro's name twice.
 TEST(Header, NamesAMacroOnceInALine)
 {
     ProviderSource source = shop();

@@ -237,7 +237,7 @@ TEST(UsdtLibrary, LooksAtArgumentsOnlyWhenEnabled)
 std::size_t n_seen = 0;
 std::uint64_t seen[DTRACE_USDT_MAX_ARGUMENTS];
 
-// Returns a probe whose `reach` stores the arguments that a tracer would find.
+// Returns a probe. Its `reach` stores the arguments that a tracer would find in `seen`.
 dtrace_usdt_probe observed(std::uint16_t n_arguments)
 {
     dtrace_usdt_probe probe{};
@@ -351,8 +351,8 @@ TEST(UsdtLibrary, UnloadsWhatItLoaded)
     EXPECT_EQ(descriptor_of("/memfd:gone (deleted)"), -1);
 }
 
-// Names of loaded files contain descriptor numbers, which may be reused if the program
-// closes a descriptor.
+// The name of a loaded file contains a descriptor number. If the program closes the
+// descriptor, the number may be reused.
 TEST(UsdtLibrary, IsNotDeceivedByADescriptorThatTheProgramClosed)
 {
     Probe first = nullptr, second = nullptr;
@@ -405,8 +405,8 @@ struct Limit {
     std::vector<int> errors;
 };
 
-// A process that exceeds the file size limit gets SIGXFSZ, so the library must test the
-// limit.
+// A process that exceeds the file size limit gets SIGXFSZ. So the library must check
+// the limit before it writes.
 TEST(UsdtLibrary, OnlyFailsWhereLimitsAreTooLow)
 {
     std::vector<Limit> limits = {{RLIMIT_FSIZE, 1024, {EFBIG}},

@@ -12,7 +12,7 @@ import (
 
 var sink int
 
-// The frame is so large that the function checks the stack.
+// The frame is so large that the function checks the remaining stack at its start.
 //
 //go:noinline
 func work(n int) int {

@@ -10,7 +10,8 @@ TEXT ·leaf(SB), NOSPLIT|NOFRAME, $0-0
 
 // func leafAt(top uintptr)
 //
-// Calls leaf so that its return address is the last word of the usable stack.
+// Calls leaf at the end of a stack. The return address is the lowest word of the stack
+// that may be written.
 TEXT ·leafAt(SB), NOSPLIT|NOFRAME, $0-8
 	MOVQ	8(SP), R8
 	MOVQ	SP, R9

@@ -66,7 +66,7 @@ func main() {
 	done := make(chan int)
 	sum := 0
 	nDeep := 0
-	for i := 0; i < calls; i++ { // each on a new stack, which grows
+	for i := 0; i < calls; i++ { // each goroutine has a new stack, which grows
 		go func(n int) { done <- deep(depth) + large(n) + small(n, n) }(i)
 		sum += <-done
 		nDeep += depth + 1 + i%3 + 1

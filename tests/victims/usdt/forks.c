@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks as many children as each line of stdin says. A child fires app:::child in
- * greet().
+ * Reads numbers from stdin, one per line, and forks that number of children. Each
+ * child fires app:::child in greet().
  */
 #include <dtrace/sdt.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fires a probe for every kind of argument, N times, and prints what a tracer should
- * print. With a second argument, a child does the same. With SEMAPHORES, fires only
- * enabled probes, and prints their number on stderr. With a third argument, prints
- * three semaphores after a byte on stdin.
+ * print. With a second argument, a child does the same. If SEMAPHORES is defined, fires
+ * only enabled probes, and prints on stderr how often a probe was enabled. Then, with
+ * a third argument, prints three semaphores after a byte on stdin.
  */
 #ifdef SEMAPHORES
 #define DTRACE_USE_SEMAPHORES

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Probes that our header cannot produce: at a function's first instruction, and with
- * operands relative to %fs and %gs. With MOVED, the text has moved since the link. With
- * a second argument, a child does the same.
+ * operands relative to %fs and %gs. The notes give addresses that are MOVED bytes too
+ * high, as if the text had moved after the link. With a second argument, a child does
+ * the same.
  */
 #include <asm/prctl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * shop [N [hold]] fires the probes of shop.d in N rounds, and prints what a tracer
- * should print. With "hold", it first waits for a byte on stdin. -DOTHER compiles the
- * second file (or library).
+ * should print. With "hold", it first waits for a byte on stdin. With -DOTHER, this
+ * file is the program's second source file, or a library that the program uses.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -139,8 +139,8 @@
 /* dtrace -h also writes the following lines to each header. */
 #ifndef DTRACE_SDT_PROBE_TEXT_
 /*
- * `names` is the semaphore's address, the provider's name and the probe's name
- * (DTRACE_SDT_NAMES_TEXT_).
+ * `names` is the text for the semaphore's address, the provider's name and the
+ * probe's name (DTRACE_SDT_NAMES_TEXT_).
  */
 #define DTRACE_SDT_NOTE_TEXT_(section, names, arguments)                       \
 	"990:\t.byte 0x90, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n\t"    \
@@ -199,7 +199,8 @@
  * floating-point type.
  *
  * With -masm=intel, \044 writes a $ before the operand, so that a constant ($7)
- * looks the same in both syntaxes. clang omits a $ in the template.
+ * looks the same in both syntaxes. A plain $ would not work, because clang
+ * removes it from the template.
  */
 #define DTRACE_SDT_SIZE_(kind)                                                 \
 	".fill (" kind ") >> 4 & 1, 1, '-'\n\t"                                \
@@ -265,8 +266,8 @@ template <bool good> struct Check {
 };
 #if __cplusplus < 201103L
 /*
- * Reports an argument whose type is not allowed. C++98 has no static_assert, so
- * the struct is incomplete.
+ * Causes a compile error if the type of an argument is not allowed. C++98 has
+ * no static_assert, so this struct is left incomplete instead.
  */
 template <> struct Check<false>;
 #endif
@@ -431,8 +432,9 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #endif
 
 /*
- * clang would store arguments in memory just for the probe. So with clang, only
- * later arguments may be in memory, when registers may be too few.
+ * If an argument may be in memory, clang stores it in memory just for the
+ * probe. So with clang, arguments 1 to 6 are not permitted to be in memory.
+ * Later arguments may be in memory, because there may be too few registers.
  */
 #ifdef DTRACE_SDT_CONSTRAINT
 #define DTRACE_SDT_LATER_ DTRACE_SDT_CONSTRAINT

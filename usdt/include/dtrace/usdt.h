@@ -16,7 +16,7 @@
  *
  * A provider becomes a shared object in memory, with the notes of SystemTap's
  * <sys/sdt.h>. So gdb and bpftrace find its probes as well. A probe that is not
- * traced costs the test of a counter.
+ * traced costs only the test of a counter.
  *
  * Threads: any number of threads may test and fire, also while tracers attach
  * and detach. Only one thread at a time may create, load and destroy one
@@ -110,8 +110,8 @@ void dtrace_usdt_destroy(struct dtrace_usdt_provider *provider);
 /**
  * dtrace_usdt_error - returns a message that describes the last failure
  *
- * The last failure is that of the calling thread. The message is valid until the
- * thread's next failure. It is "" if there was no failure.
+ * Only failures in the calling thread count. The message is valid until the next
+ * failure in this thread. It is "" if there was no failure.
  */
 const char *dtrace_usdt_error(void);
 

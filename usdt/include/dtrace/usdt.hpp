@@ -198,7 +198,8 @@ struct Semaphore {
 
 } // namespace usdt_detail
 
-// %n prints the negated value of a constant of any width. %c supports only 32 bits.
+// %n prints the negated value of a constant of any width, so -(%n...) is the constant.
+// %c supports only constants of at most 32 bits.
 #define DTRACE_USDT_ASM_ARG_(n, kinds, shift)                                          \
     DTRACE_SDT_SIZE_("(-(%n[" kinds "]) >> " shift ")") DTRACE_SDT_OPERAND_(n)
 #define DTRACE_USDT_TEMPLATE_0_ ""
@@ -335,7 +336,8 @@ class probe {
         "the names of a provider and a probe may have at most 101 characters in "
         "total, and each - counts as two");
 
-    // Tracers increment the counter of each module separately.
+    // Each program or library has its own counter, because tracers increment the
+    // counters separately.
     [[gnu::visibility(
         "hidden")]] static inline constinit usdt_detail::Semaphore semaphore_;
 

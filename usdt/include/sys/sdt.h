@@ -8,8 +8,8 @@
  *   STAP_PROBE2(app, query__start, text, length);
  *
  * This header is installed in <includedir>/dtrace-usdt. The flags from
- * `pkg-config --cflags dtrace-usdt` select it. After one of the two headers,
- * including the other has no effect.
+ * `pkg-config --cflags dtrace-usdt` select it. If a file includes both this
+ * header and SystemTap's, the second one has no effect.
  *
  *   STAP_PROBE, STAP_PROBE1 .. STAP_PROBE12, DTRACE_PROBE, DTRACE_PROBE1 .. DTRACE_PROBE12
  *   STAP_PROBEV                with SDT_USE_VARIADIC

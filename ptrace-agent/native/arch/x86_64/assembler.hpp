@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Encodes machine code with xbyak. The code will be at a known distance from the
+// Encodes machine code with xbyak. The code will be placed at a known distance from the
 // runtime's image. Only files in this folder include this header.
 #pragma once
 
@@ -102,8 +102,9 @@ private:
     static constexpr std::size_t buffer_bytes = 16384;
     static void* buffer()
     {
-        // Code must have the same alignment here and in the target, because literals
-        // must be aligned in programs that set AC (alignment check).
+        // Code must have the same alignment here and in the target, so that its
+        // literals are aligned in the target. Otherwise a program that sets AC
+        // (alignment check) would fault.
         alignas(code_align) thread_local std::array<std::uint8_t, buffer_bytes> bytes;
         return bytes.data();
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Adds to counters. A thread adds to the set of its CPU without a lock, in a
-// restartable sequence (rseq(2)). If that is not possible, it adds to the shared set
-// with a locked instruction.
+// Emits code that adds to counters. A thread adds to the set of its CPU without a lock,
+// in a restartable sequence (rseq(2)). If that is not possible, it adds to the shared
+// set with a locked instruction.
 //
 // If a sequence is interrupted before its last instruction, the addition, the kernel
 // continues the thread at `abort`. The code there adds to the shared set. So a sequence
@@ -122,9 +122,9 @@ void Counters::sum(const dt_action& action, std::optional<Reg64> key, Reg64 valu
 }
 
 // Computes the bucket of a value (dif/distribution.h): 63 for zero, 64 + log2(value)
-// for a positive value, 62 - log2(-value) for a negative value. With sign = 0 or -1,
-// size =
-// value| and log2(0) = -1, the bucket is always 64 + sign + (log2(size) ^ sign).
+// for a positive value, 62 - log2(-value) for a negative value. Let sign be 0 or -1,
+// size = abs(value), and log2(0) = -1. In all three cases, the bucket is 64 + sign +
+// (log2(size) ^ sign).
 void Counters::quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
     // `value` is not needed again, so its register may be reused.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The code, the registers and the exits of one routine. All its parts share them.
+// The code, the registers and the exits of one routine. All parts of the routine share
+// them.
 #pragma once
 
 #include "ptrace-agent/native/arch/x86_64/register_pool.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the counters of an aggregation's keys, before any action runs.
+// Emits code that finds the counters of an aggregation's keys, before any action runs.
 //
 //   key ──hash──> place in the table ── has this key ──> offset of its counters
 //                     ├ has another key: try the next places; after a few, the engine
@@ -31,7 +31,8 @@ void Routine::low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes)
 }
 
 // Computes the words of a key (dif/counters.h): the EPID if the key contains a name of
-// the probe, then each integer. Takes the registers of these words from the pool.
+// the probe, then each integer. The pool does not reuse the registers of these words
+// until they are released.
 std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
 {
     std::vector<Reg64> words;
@@ -58,8 +59,8 @@ std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
 }
 
 // Emits the search for a key. Returns the register that will contain the offset, in
-// bytes, of the key's counters from the action's counters. The register is taken from
-// the pool.
+// bytes, of the key's counters from the action's counters. The pool does not reuse this
+// register until it is released.
 Reg64 Routine::find_key(const Step& step)
 {
     const dt_action& action = *step.action;

@@ -135,8 +135,8 @@ void OperandReader::address_of(Reg64 to, const dt_operand& operand)
 
 // Emits code that leaves the clause to the engine unless the address is expected to be
 // readable. The ranges are searched as in dt_rt_known(). ranges_seq is tested only
-// once: if the agent rewrites the ranges during the search, it is alive and handles a
-// fault.
+// once. If the agent rewrites the ranges during the search, the agent is alive and
+// handles a possible fault.
 void OperandReader::ensure_known(Reg64 address, const dt_operand& operand)
 {
     if (operand.reg == DT_OPERAND_NO_REG && operand.index == DT_OPERAND_NO_REG)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Writes records for clauses whose values are integers, as dif/fire.c and dif/buffer.c
-// do.
+// Emits code that writes records for clauses whose values are integers. The code does
+// the same as dif/fire.c and dif/buffer.c.
 //
 // The code locks the CPU's shard as dt_rt_enter does, by writing the pid to the shard's
-// lock. So shards of dead processes are recovered in the same way. If the shard is busy
-// or its buffer is full, the engine runs the clause. The record is built after the
+// lock. If the process dies, its shards are recovered in the same way. If the shard is
+// busy or its buffer is full, the engine runs the clause. The record is built after the
 // `used` bytes of the buffer, and published by increasing `used`.
 //
 // From the end of take_shard() until publish(), %rax contains the address of the
-// record, and another register from the pool contains the address of the shard.
+// record, and another register contains the address of the shard.
 #include "ptrace-agent/native/arch/x86_64/record.hpp"
 
 #include <cstddef>
@@ -37,8 +37,8 @@ Xbyak::Address Recorder::used_bytes()
                  offsetof(dt_buffer, used)];
 }
 
-// Takes the shard and writes the header of the record. r11 contains the time. The
-// caller has already taken %rax from the pool.
+// Locks the shard of the CPU and writes the header of the record. r11 contains the
+// time. The caller has already reserved %rax (RegisterPool::hold()).
 void Recorder::take_shard()
 {
     const dt_shard_plan& plan = frame_.arena().plan;

@@ -36,7 +36,7 @@ public:
     // next call to temporary().
     Reg64 temporary(std::initializer_list<Reg64> but);
     Reg64 use(Reg64 reg);    // notes that the register must be saved
-    void hold(Reg64 reg);    // takes the register from the pool
+    void hold(Reg64 reg);    // reserves the register until release()
     void release(Reg64 reg); // has no effect if the register is not held
     bool in_pool(Reg64 reg) const;
     const std::vector<Reg64>& pool() const { return pool_; }

@@ -47,8 +47,8 @@ void Routine::enter()
     a_.jne(bail_);
 }
 
-// Restores all registers except those that dt_rt_enter pushed. The flags are then in
-// %ax.
+// Restores all registers except those that dt_rt_enter pushed. Afterwards, the flags
+// are in %ax.
 void Routine::restore()
 {
     if (registers_.ahead() != 0)

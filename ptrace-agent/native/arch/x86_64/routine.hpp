@@ -4,8 +4,9 @@
 //   %rbx  the site, from the first instruction on
 //   %rcx  scratch, which any step may change
 //   pool  rdx, r10, r11 and the argument registers that the clause does not read. The
-//         routine saves those that it uses on the target's stack. rax is in the pool if
-//         the flags are on the stack. Otherwise %ax contains the flags.
+//         routine saves a register on the target's stack before it uses the register.
+//         rax is in the pool if the flags are on the stack. Otherwise %ax contains the
+//         flags.
 //   r11   the time, if the clause uses it
 //   r10   the hash of the thread's slots or the address of the only slot, if the clause
 //         uses thread-local variables
@@ -22,7 +23,7 @@
 //   3. Test that the session is active.
 //   4. Read the time, find the thread's variables, copy arguments to the stack.
 //   5. Find the counters of keys.
-//   6. Take the shard, if the clause records.
+//   6. Lock the shard, if the clause records.
 //   7. Run the actions, which cannot fail.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Finds the thread's variables and reads the session's clock without a lock. This is
-// the common case of dif/slots.c and ptrace-agent/runtime/clock.c.
+// Emits code that finds the thread's variables and reads the session's clock without a
+// lock. The code handles only the common case of dif/slots.c and
+// ptrace-agent/runtime/clock.c.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
 #include "dif/slots.h"
@@ -46,8 +47,8 @@ void Routine::find_thread()
 }
 
 // Emits the search for a thread-local variable. The code examines only the slot that
-// the hash selects. It jumps to `absent` if the slot is empty, so the variable was
-// never set. It jumps to `bail` if the slot contains another variable.
+// the hash selects. If the slot is empty, the variable was never set, and the code
+// jumps to `absent`. If the slot contains another variable, the code jumps to `bail`.
 void Routine::find_variable(std::uint32_t id, Label& absent)
 {
     const dt_dyn_plan& plan = frame_.arena().dyn;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests D programs that use the types and variables of a small kernel, and the flag
-// needs_kernel.
+// Tests D programs that use types and variables of a kernel, with invented kernel data.
+// Also tests needs_kernel, the flag of programs that need the kernel module.
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/symbols/debug/btf_types.hpp"

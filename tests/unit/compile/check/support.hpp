@@ -47,7 +47,7 @@ struct Checked {
         return *unit.clauses.back()->statements.at(i).expr;
     }
 
-    // Returns the argument of trace(...), which is the first statement.
+    // Returns the argument of the first statement, which must be trace(...).
     const Node& traced() const { return *statement().args.at(0); }
 
     std::string tag() const { return error ? tag_name(error->tag) : "no error"; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the structure of the DOF for programs. Tests that run programs check that the
-// engine accepts their DOF.
+// Tests the structure of the DOF for programs. Other tests run programs, and so check
+// that the engine accepts their DOF.
 #include "libdtrace/compile/compiler.hpp"
 #include "tests/unit/n_cases.hpp"
 

@@ -76,7 +76,7 @@ TEST(Program, SkipsCommentsButNotBetweenPredicateSlashes)
         "// first\nBEGIN // second\n/1/ // third\n{ // fourth }\n trace(2); }");
     ASSERT_FALSE(parsed.error) << parsed.message();
     EXPECT_EQ(shape(parsed.expr()), "trace(2)");
-    // The first / of // ends the predicate, so // does not start a comment here.
+    // The predicate ends at the first / of //. So // does not start a comment here.
     EXPECT_EQ(Parsed("BEGIN /x//y/ {}").message(), "syntax error near \"/\"");
     EXPECT_EQ(Parsed("BEGIN /* a * b \n / c */ { }").message(), "no error");
     EXPECT_EQ(Parsed("BEGIN /* /* */").message(), "/* encountered inside a comment");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// BTF for tests: the types of a small kernel, and of a module that is based on that
-// kernel.
+// BTF for tests. It contains the types of a small invented kernel, and of a module that
+// is based on that kernel.
 #pragma once
 
 #include <bpf/btf.h>

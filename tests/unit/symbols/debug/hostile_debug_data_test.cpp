@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests damaged debug data, which must give an error or part of the data.
+// Tests the reader of debug data with damaged data. The reader must not crash. It may
+// return an error or only a part of the data.
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "scratch.hpp"
 
@@ -66,7 +67,8 @@ TEST_P(HostileDebugData, ChangedBytesDoNotCrashTheReader)
     const auto whole = read_file(SHAPES "." + std::string(GetParam()) + ".so");
     const auto sections = debug_sections(whole);
     ASSERT_FALSE(sections.empty());
-    // A memfd has no directory, so the reader cannot find the files with split units.
+    // A memfd has no directory, so the reader cannot find the .dwo files of split
+    // units.
     const bool split = std::string(GetParam()) == "gcc_split_5";
     EXPECT_GT(read_types(whole), split ? 0u : 10u);
     std::mt19937 random(20260101);

@@ -80,7 +80,7 @@ TEST(ElfImage, ReadsLibcWithItsAliasesVersionsAndIndirectFunctions)
     EXPECT_EQ(table.find("__libc_malloc"), malloc);
     EXPECT_EQ(table.at(malloc->addr + 1), malloc);
     auto copies = table.find_all("memcpy");
-    ASSERT_GE(copies.size(), 2U); // GLIBC_2.2.5 and 2.14
+    ASSERT_GE(copies.size(), 2U); // versions GLIBC_2.2.5 and GLIBC_2.14
     for (const FunctionName& name : table.names(*copies[0]))
         if (name.text == "memcpy") {
             EXPECT_FALSE(name.old_version);
@@ -150,7 +150,8 @@ TEST(ElfImage, DebugLinksDoNotLeaveTheirFolder)
     ASSERT_TRUE(objcopy("--strip-all --remove-section .note.gnu.build-id "
                         "--add-gnu-debuglink=" +
                         debug + " " VICTIM " " + file));
-    // The name abc.debug becomes x/c.debug, a file that exists.
+    // Change the name in the debug link from abc.debug to x/c.debug. The file x/c.debug
+    // exists, but the reader must not open it.
     auto bytes = read_file(file);
     const char from[] = "abc.debug", to[] = "x/c.debug";
     auto at = std::search(bytes.begin(), bytes.end(),
@@ -178,7 +179,7 @@ TEST(ElfImage, UnpacksTheMiniSymbolTable)
     write_file(packed, std::vector<std::byte>(1000, std::byte{0x5a}));
     ASSERT_TRUE(objcopy("--strip-all --add-section .gnu_debugdata=" + packed +
                         " " VICTIM " " + file));
-    EXPECT_FALSE(has(*opened(file), "main")); // the damaged table is omitted
+    EXPECT_FALSE(has(*opened(file), "main")); // the damaged table is ignored
 }
 
 TEST(ElfImage, ReadsDynamicSymbolsWithoutSectionHeaders)

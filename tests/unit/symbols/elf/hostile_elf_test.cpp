@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests damaged and forged ELF files, which must give an error or part of the data.
+// Tests the ELF reader with damaged and forged files. The reader must not crash. It may
+// return an error or only a part of the data.
 #include "libdtrace/symbols/elf/elf_image.hpp"
 #include "scratch.hpp"
 
@@ -52,8 +53,8 @@ TEST(HostileElf, MutatedBytesDoNotCrashTheReader)
     for (int round = 0; round < 3000; round++) {
         auto bytes = whole;
         for (int i = 0; i < 1 + round % 8; i++) {
-            // The headers are a small part of the file, so two of three changes are
-            // there.
+            // The headers are only a small part of the file. So two of three changes
+            // are made in the headers.
             std::size_t at = random() % bytes.size();
             if (i % 3 == 0)
                 at = random() % 1024;
@@ -116,7 +117,8 @@ TEST(HostileElf, SparseFilesOfExbibytesTakeNoMemory)
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
-// All symbols have the same name of 16 MiB. The total length of names is limited.
+// All symbols share one name of 16 MiB. The reader limits the total length of the names
+// that it reads.
 TEST(HostileElf, ManySymbolsWithOneLongNameTakeLittleTime)
 {
     constexpr std::size_t n_symbols = 20000, name_bytes = 16 << 20;

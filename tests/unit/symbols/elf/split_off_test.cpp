@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests that a split-off part is not mistaken for a function if the file has no
-// symbols.
+// symbols. A split-off part is cold code of a function, which the compiler moved away
+// (NAME.cold).
 #include "libdtrace/symbols/elf/split_off.hpp"
 
 #include "scratch.hpp"
@@ -36,13 +37,13 @@ TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
     // def_cfa_offset 48, then offset (0x80 | 3), which says where rbx was saved
     EXPECT_EQ(first({0x0e, 48, 0x83, 6}), (CanonicalFrame{rsp, 48, false}));
     EXPECT_EQ(first({0x83, 6, 0x0e, 0x80, 2}), (CanonicalFrame{rsp, 256, false}));
-    // One line each: def_cfa rbp 16; def_cfa_register rbp; def_cfa_offset_sf -2 * -8;
-    // def_cfa_sf rbp -3 * -8
+    // The next four lines test def_cfa rbp 16, def_cfa_register rbp, def_cfa_offset_sf
+    // -2 * -8, and def_cfa_sf rbp -3 * -8.
     EXPECT_EQ(first({0x0c, 6, 16}), (CanonicalFrame{rbp, 16, false}));
     EXPECT_EQ(first({0x0d, 6}), (CanonicalFrame{rbp, 8, false}));
     EXPECT_EQ(first({0x13, 0x7e}), (CanonicalFrame{rsp, 16, false}));
     EXPECT_EQ(first({0x12, 6, 0x7d}), (CanonicalFrame{rbp, 24, false}));
-    // an expression of three bytes, alone and followed by another operation
+    // def_cfa_expression of three bytes, alone and followed by def_cfa
     EXPECT_TRUE(first({0x0f, 3, 0x76, 0x78, 6}).by_expression);
     EXPECT_EQ(first({0x0f, 3, 0x76, 0x78, 6, 0x0c, 7, 8}), at_call);
     // Rules for other registers are skipped with their operands.

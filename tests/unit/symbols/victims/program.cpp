@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A C++ program with names of every kind. Each byte on standard input is a command:
+// A C++ program with every kind of symbol name. Each byte on standard input is a
+// command:
 //   l  dlopen the plugin named by argv[1]      u  dlclose it      anything else: exit
-// It prints the addresses of plugin_work() (or 0), shop::Cart::total() and
-// original_name().
+// Before it reads a command, it prints the addresses of plugin_work() (or 0),
+// shop::Cart::total() and original_name().
 #include <cstdint>
 #include <cstdio>
 #include <dlfcn.h>

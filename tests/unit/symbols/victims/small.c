@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The smallest program with a function of its own. It is linked statically in two ways.
+// The smallest program with a function of its own. The build links it with -static and
+// with -static-pie.
 __attribute__((noinline)) int small_function(int n)
 {
 	__asm__ volatile("");
