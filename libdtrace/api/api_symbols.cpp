@@ -28,7 +28,7 @@ std::vector<const dt::Module*> dtrace_hdl::modules_called(const char* object)
     if (linker) {
         const dt::Module* main = symbols.main_module();
         const std::string path =
-            main != nullptr && main->image ? main->image->interpreter() : "";
+            main != nullptr && main->image ? main->image->facts().interpreter : "";
         scope = path.substr(path.rfind('/') + 1);
         if (scope.empty())
             return none("the program has no dynamic linker");

@@ -58,13 +58,13 @@ void share(std::size_t n, unsigned n_threads, const std::atomic<bool>& given_up,
 class Mapper {
 public:
     Mapper(ElfImage& image, const std::atomic<bool>& given_up)
-        : image_(image), given_up_(given_up), places_(read_code_places(image))
+        : image_(image), given_up_(given_up), places_(image.code_places())
     {
     }
 
     std::unique_ptr<ExtentMap> run()
     {
-        if (image_.machine() != EM_X86_64 || places_.text.empty())
+        if (image_.facts().machine != EM_X86_64 || places_.text.empty())
             return nullptr;
         begin_ = {places_.text.front().addr};
         const AddressRange& last = places_.text.back();

@@ -429,7 +429,7 @@ Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
                          " has no symbols (it is stripped); if it is the main program, "
                          "use pid" +
                          std::to_string(pid) + ":" + module->name + ":-:ADDRESS";
-            else if (!spec.module.empty() && !module->image->has_symtab() &&
+            else if (!spec.module.empty() && !module->image->facts().has_symtab &&
                      has_nameless(module->image->functions()))
                 where += "; " + module->name +
                          " is stripped: functions that it does not export are named "

@@ -142,7 +142,7 @@ const UsdtProvider::Read& UsdtProvider::of_image(const std::shared_ptr<ElfImage>
 {
     Read& known = by_image_[image.get()];
     if (known.image.expired()) {
-        known = {image, read_static_probes(*image), {}, {}};
+        known = {image, image->static_probes(), {}, {}};
         for (const std::string& trouble : known.probes.troubles)
             notes_.push_back(image->path() + ": " + trouble);
         define(*image, known);

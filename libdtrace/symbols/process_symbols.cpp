@@ -97,7 +97,7 @@ std::vector<FunctionAt> ProcessSymbols::match(std::span<const Module* const> mod
         };
         if (!all && !is_glob(function)) {
             auto named = table.find_all(function);
-            for (const Function* f : named.empty() ? table.match(function) : named)
+            for (const Function* f : named.empty() ? m->image->match(function) : named)
                 add(*f);
             continue;
         }
@@ -112,7 +112,7 @@ std::vector<FunctionAt> ProcessSymbols::match(std::span<const Module* const> mod
                     add(f);
             continue;
         }
-        std::vector<const Function*> matching = table.match(function);
+        std::vector<const Function*> matching = m->image->match(function);
         expect(matching.size());
         for (const Function* f : matching)
             if (wanted(*f))
@@ -152,7 +152,7 @@ std::vector<std::string> ProcessSymbols::suggest_functions(std::string_view modu
     Suggestions suggestions(name);
     for (const Module* m : match_modules(module))
         if (m->image)
-            for (const std::string& nearest : m->image->functions().suggest(name))
+            for (const std::string& nearest : m->image->suggest(name))
                 suggestions.consider(nearest);
     return suggestions.nearest();
 }

@@ -4,6 +4,7 @@
 #include "libdtrace/symbols/elf/elf_sections.hpp"
 #include "libdtrace/symbols/elf/frame_functions.hpp"
 #include "libdtrace/symbols/elf/landing_pads.hpp"
+#include "libdtrace/symbols/elf/parsed_elf.hpp"
 
 #include <algorithm>
 #include <map>
@@ -14,19 +15,19 @@ namespace {
 
 class PlaceReader {
 public:
-    explicit PlaceReader(ElfImage& image) : image_(image), files_(image.files()) {}
+    explicit PlaceReader(ParsedElf& image) : image_(image), files_(image.files()) {}
 
     CodePlaces read()
     {
         const ElfSections& file = *files_.front();
-        out_.absolute = image_.kind() == ElfKind::executable;
+        out_.absolute = image_.facts().kind == ElfKind::executable;
         add_ranges(file);
         for (const ElfSections* each : files_)
             add_symbols(*each);
         add_functions(file);
         add_restartable(file);
         add_relocated(file);
-        out_.labels.push_back(image_.entry());
+        out_.labels.push_back(image_.facts().entry);
         for (auto* places : {&out_.labels, &out_.symbols, &out_.relocated})
             std::sort(places->begin(), places->end());
         for (auto* places :
@@ -129,7 +130,7 @@ private:
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
             type == STT_TLS || type == STT_FILE || type == STT_SECTION)
             return;
-        // ElfImage::functions() contains the functions with a size and a name.
+        // ElfTables::functions() contains the functions with a size and a name.
         bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
         if (!function)
             out_.symbols.push_back(symbol.st_value);
@@ -230,14 +231,14 @@ private:
         return found;
     }
 
-    ElfImage& image_;
+    ParsedElf& image_;
     std::vector<const ElfSections*> files_;
     CodePlaces out_;
 };
 
 } // namespace
 
-CodePlaces read_code_places(ElfImage& image)
+CodePlaces read_code_places(ParsedElf& image)
 {
     return PlaceReader(image).read();
 }

@@ -8,12 +8,14 @@
 // - .eh_frame, and the exception landing pads (LSDA, in .gcc_except_table)
 #pragma once
 
-#include "libdtrace/symbols/elf/elf_image.hpp"
+#include "libdtrace/symbols/elf/function_table.hpp"
 
 #include <cstdint>
 #include <vector>
 
 namespace dt {
+
+class ParsedElf;
 
 struct CodePlaces {
     std::vector<AddressRange> text;       // executable, ascending
@@ -30,6 +32,6 @@ struct CodePlaces {
 
 // Reads the places of an image. The file's size and elf_limits limit the time that this
 // takes.
-CodePlaces read_code_places(ElfImage& image);
+CodePlaces read_code_places(ParsedElf& image);
 
 } // namespace dt

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: MIT
-// One ELF file: its kind, its functions, and the bytes that it loads.
+// One ELF file: its header, its tables, and the bytes that it loads.
 //
-//   file ──libelf──> header, segments, build id        (read when opened)
-//     ├── .symtab .dynsym .gnu_debugdata ─┐
-//     └── debug file (build id, link) ────┴─> FunctionTable   (at the first request)
+//   file ──┬── ElfTables (a parser)  header, functions, debug data, ...
+//          └── pread()               the bytes of its segments
 //
-// Addresses are link-time addresses. All files are untrusted. Files are never mapped,
-// because access to a truncated mapping causes a SIGBUS. Sizes are checked against the
-// file and elf_limits before memory is allocated.
+// Addresses here are link-time addresses, as in the file. A Module of a process adds
+// its load bias. All files are untrusted. Everything is read with pread() into our own
+// memory and never mapped. Therefore a file that is truncated or rewritten while it is
+// read causes an error or yields old bytes, but no SIGBUS.
 //
-// Only one thread may use an image at a time. But any thread may call files(), bytes()
-// and read() after functions() has been called.
+// Only one thread may use an image at a time, except for bytes(), read() and facts().
 #pragma once
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
-#include "libdtrace/symbols/elf/function_table.hpp"
+#include "libdtrace/symbols/elf/elf_tables.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,102 +28,89 @@
 
 namespace dt {
 
-struct ElfSegment {
-    std::uint64_t addr = 0; // p_vaddr
-    std::uint64_t mem_bytes = 0;
-    std::uint64_t offset = 0;
-    std::uint64_t file_bytes = 0;
-    bool readable = false;
-    bool writable = false;
-    bool executable = false;
-    bool contains(std::uint64_t at) const { return at - addr < mem_bytes; }
+// The bytes of an image: a file, or a copy of memory that is laid out like a file.
+struct ElfSource {
+    Fd fd;                        // empty if `bytes` contains the image
+    std::vector<std::byte> bytes; // an image that is not a file, such as the vDSO
+    // The path is for messages, and for finding debug files by .gnu_debuglink below
+    // `root` ("/proc/PID/root" for a file that a process of another mount namespace has
+    // mapped). The .gnu_debuglink of bytes is ignored if the path contains no slash.
+    std::string path, root;
 };
-
-enum class ElfKind {
-    executable, // ET_EXEC: runs at the addresses for which it was linked
-    pie, // ET_DYN that is marked as a program (DF_1_PIE, or it has an interpreter)
-    shared_object, // all other ET_DYN: libraries, the dynamic linker, the vDSO
-};
-
-// A file that exceeds these limits is refused or truncated.
-namespace elf_limits {
-// Chrome has about 2 million functions, whose names take 300 MB.
-constexpr std::uint64_t section_bytes = std::uint64_t{384} << 20;
-constexpr std::uint64_t unpacked_debugdata_bytes = std::uint64_t{64} << 20;
-constexpr std::size_t segments = 256;
-constexpr std::size_t sections = 1 << 18;
-constexpr std::size_t functions = std::size_t{4} << 20;    // in one symbol table
-constexpr std::size_t name_bytes = std::size_t{512} << 20; // in one symbol table
-constexpr std::size_t symbols = std::size_t{8} << 20;      // all kinds, in one table
-} // namespace elf_limits
-
-class DebugTypes;
-class ElfSections;
 
 class ElfImage {
 public:
-    // Opens a file. `path` is for messages and for finding debug files below `root`. If
-    // the file is in another mount namespace, `root` is "/proc/PID/root". Errors:
-    // unsupported if the file is 32-bit, big-endian, or neither a program nor a
-    // library; corrupt if it is not ELF or has invalid headers; invalid if it is not a
-    // regular file; not_found, permission and io from open().
+    // These functions parse the file in this process. SymbolReader::open() parses it in
+    // the jailed reader instead. Errors: unsupported if the file is 32-bit, big-endian,
+    // or neither a program nor a library; corrupt if it is not ELF or has invalid
+    // headers; invalid if it is not a regular file; not_found, permission and io from
+    // open().
     static Result<std::shared_ptr<ElfImage>> open(const std::string& path);
     static Result<std::shared_ptr<ElfImage>> open(Fd fd, std::string path,
                                                   std::string root = "");
-    // Opens an image that is not a file (the vDSO). Ignores the .gnu_debuglink if
-    // `name` contains no slash.
     static Result<std::shared_ptr<ElfImage>> from_bytes(std::vector<std::byte> bytes,
                                                         std::string name);
-    ~ElfImage();
+
+    ElfImage(ElfSource source, std::unique_ptr<ElfTables> tables);
     ElfImage(const ElfImage&) = delete;
     ElfImage& operator=(const ElfImage&) = delete;
 
-    const std::string& path() const;
-    std::uint16_t machine() const; // EM_X86_64, EM_AARCH64, ...
-    ElfKind kind() const;
-    std::uint64_t entry() const;
-    const std::string& interpreter() const;       // PT_INTERP; empty if there is none
-    std::span<const ElfSegment> segments() const; // PT_LOAD, sorted by address
-    bool has_symtab() const;                      // false if the file is stripped
+    const std::string& path() const { return source_.path; }
+    const ElfFacts& facts() const { return tables_->facts(); }
+    ElfKind kind() const { return facts().kind; }
+    std::uint64_t entry() const { return facts().entry; }
+    std::span<const ElfSegment> segments() const { return facts().segments; }
 
-    // Returns the functions from all sources, loaded at the first call. Omits sources
-    // that are invalid or unreadable.
-    const FunctionTable& functions();
-    // Returns new messages about truncated tables.
-    std::vector<std::string> take_cuts();
+    // These functions request the file's tables. ElfTables documents them.
+    const FunctionTable& functions() { return tables_->functions(); }
+    std::vector<const Function*> match(std::string_view glob)
+    {
+        return tables_->match(glob);
+    }
+    std::vector<std::string> suggest(std::string_view name)
+    {
+        return tables_->suggest(name);
+    }
+    std::vector<std::string> take_cuts() { return tables_->take_cuts(); }
+    std::optional<std::uint64_t> find_variable(std::string_view name)
+    {
+        return tables_->find_variable(name);
+    }
+    Result<DebugTypes*> debug_types() { return tables_->debug_types(); }
+    std::span<const AddressRange> frame_functions()
+    {
+        return tables_->frame_functions();
+    }
+    CodePlaces code_places() { return tables_->code_places(); }
+    StaticProbes static_probes() { return tables_->static_probes(); }
 
-    // Returns the link-time address of a variable from the symbol tables.
-    std::optional<std::uint64_t> find_variable(std::string_view name);
-
-    // Returns the DWARF of the file or of its debug file. Errors: not_found if neither
-    // has DWARF; otherwise as in DwarfTypes::open(). The result is valid while the
-    // image exists.
-    Result<DebugTypes*> debug_types();
-
-    // Returns the function ranges of .eh_frame, sorted by address, also those without
-    // symbols.
-    std::span<const AddressRange> frame_functions();
-
-    // Returns the bytes at [at, at + n_bytes). Bytes that are not in the file are zero.
-    // The span is valid while the image exists. The error is invalid if the range is
-    // not inside one segment.
+    // Returns the bytes at the link-time addresses [at, at + n_bytes): text, or
+    // read-only data such as jump tables. Bytes of a segment that the file does not
+    // contain are zero. The span is valid while the image exists. Returns the
+    // error invalid if the range is not inside one segment.
     Result<std::span<const std::byte>> bytes(std::uint64_t at, std::uint64_t n_bytes);
-    // Copies bytes from the file, for data that is read only once. Returns false if the
-    // file does not contain all of the bytes. Any thread may call read().
+    // Copies the bytes at the link-time address `at` from the file into the caller's
+    // memory. Used instead of bytes() for data that is read only once. Returns false if
+    // the file does not contain all of the bytes.
     bool read(std::uint64_t at, std::span<std::byte> into) const;
-    // Returns the executable segment that contains `at`, or null.
+    // Returns the executable segment that contains `at`. Returns null if there is none.
     const ElfSegment* text_segment(std::uint64_t at) const;
-    // Returns the range of a named section, such as .plt, or nullopt.
-    std::optional<AddressRange> section(std::string_view name);
-
-    // Internal to symbols/: returns the file, and its debug file and .gnu_debugdata if
-    // they were used.
-    std::vector<const ElfSections*> files();
+    // Returns the range of a named section, such as .plt. Returns nullopt if there is
+    // no such section.
+    std::optional<AddressRange> section(std::string_view name) const;
 
 private:
-    struct State;
-    explicit ElfImage(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    std::size_t read_source(std::uint64_t offset, std::span<std::byte> into) const;
+    Result<std::vector<std::byte>> load(const ElfSegment& segment, std::uint64_t at,
+                                        std::uint64_t n_bytes) const;
+
+    ElfSource source_;
+    std::unique_ptr<ElfTables> tables_;
+    std::mutex reading_; // protects windows_ and large_
+    // The text that was read. The key of a window is its link-time address. The key of
+    // a larger range is its link-time address and its size.
+    std::map<std::uint64_t, std::vector<std::byte>> windows_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::byte>> large_;
 };
 
 } // namespace dt

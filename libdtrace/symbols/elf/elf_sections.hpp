@@ -5,7 +5,7 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
-#include "libdtrace/symbols/elf/elf_image.hpp"
+#include "libdtrace/symbols/elf/elf_tables.hpp"
 
 #include <array>
 #include <cstring>

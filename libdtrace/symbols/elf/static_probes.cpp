@@ -3,6 +3,7 @@
 
 #include "base/hex_text.hpp"
 #include "libdtrace/symbols/elf/elf_sections.hpp"
+#include "libdtrace/symbols/elf/parsed_elf.hpp"
 #include "usdt/definition_notes.hpp"
 #include "usdt/probe_notes.hpp"
 
@@ -17,9 +18,9 @@ namespace dt {
 
 namespace {
 
-const ElfSegment* segment_at(const ElfImage& image, std::uint64_t at)
+const ElfSegment* segment_at(const ParsedElf& image, std::uint64_t at)
 {
-    for (const ElfSegment& segment : image.segments())
+    for (const ElfSegment& segment : image.facts().segments)
         if (segment.contains(at))
             return &segment;
     return nullptr;
@@ -46,7 +47,7 @@ bool is_nop(std::span<const std::byte> text)
 constexpr std::array<unsigned char, 10> nop_10 = {0x66, 0x2e, 0x0f, 0x1f, 0x84,
                                                   0,    0,    0,    0,    0};
 
-bool is_inside_nop_10(const ElfImage& image, std::uint64_t at)
+bool is_inside_nop_10(const ParsedElf& image, std::uint64_t at)
 {
     for (std::size_t inside : {1, 2}) {
         std::array<std::byte, nop_10.size()> bytes{};
@@ -59,7 +60,7 @@ bool is_inside_nop_10(const ElfImage& image, std::uint64_t at)
 
 // Returns whether the note's address is the start of a nop. Elsewhere, a patch could
 // overwrite a part of an instruction.
-bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
+bool is_at_nop(const ParsedElf& image, const ElfSegment& text, std::uint64_t at)
 {
     std::array<std::byte, 15> bytes{};
     const std::uint64_t left = text.addr + text.file_bytes - at;
@@ -71,7 +72,7 @@ bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
 
 // Returns the name of the function that contains the address, or "" if there is none.
 // `offset` receives the offset in the function.
-std::string function_at(ElfImage& image, std::uint64_t at, std::uint64_t& offset)
+std::string function_at(ParsedElf& image, std::uint64_t at, std::uint64_t& offset)
 {
     const FunctionTable& table = image.functions();
     const Function* function = table.at(at);
@@ -81,7 +82,7 @@ std::string function_at(ElfImage& image, std::uint64_t at, std::uint64_t& offset
 
 class Reading {
 public:
-    explicit Reading(ElfImage& image) : image_(image) {}
+    explicit Reading(ParsedElf& image) : image_(image) {}
 
     void add(const usdt::ProbeNote& note, std::uint64_t moved_by)
     {
@@ -145,7 +146,7 @@ public:
 private:
     using Names = std::tuple<std::string, std::string, std::string>;
 
-    ElfImage& image_;
+    ParsedElf& image_;
     std::map<Names, std::vector<StaticSite>> by_names_;
     StaticProbes out_;
     std::size_t n_told_ = 0;
@@ -168,7 +169,7 @@ static void read_definitions(const ElfSections& file, Reading& reading)
         reading.define(std::move(note.provider), std::move(note.text));
 }
 
-StaticProbes read_static_probes(ElfImage& image)
+StaticProbes read_static_probes(ParsedElf& image)
 {
     Reading reading(image);
     auto files = image.files();
@@ -184,10 +185,12 @@ StaticProbes read_static_probes(ElfImage& image)
     read_definitions(*file, reading);
     usdt::ProbeNotes notes = usdt::parse_probe_notes(*bytes);
     reading.tell_all(notes.troubles);
-    auto base = image.section(".stapsdt.base");
+    const ElfSection* base = file->find(".stapsdt.base");
     for (const usdt::ProbeNote& note : notes.notes)
         if (note.at != 0) // 0 if lld removed the code but not the note
-            reading.add(note, base && note.base != 0 ? base->addr - note.base : 0);
+            reading.add(note, base != nullptr && note.base != 0
+                                  ? base->header.sh_addr - note.base
+                                  : 0);
     return reading.finish();
 }
 

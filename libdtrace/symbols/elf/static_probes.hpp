@@ -9,7 +9,7 @@
 // would change other memory.
 #pragma once
 
-#include "libdtrace/symbols/elf/elf_image.hpp"
+#include "libdtrace/symbols/elf/function_table.hpp"
 #include "usdt/operands.hpp"
 
 #include <cstdint>
@@ -18,6 +18,8 @@
 #include <vector>
 
 namespace dt {
+
+class ParsedElf;
 
 struct StaticSite {
     std::uint64_t at = 0;        // link-time
@@ -45,6 +47,6 @@ struct StaticProbes {
 
 // Reads the static probes of an image. Looks up function names only if there are
 // probes.
-StaticProbes read_static_probes(ElfImage& image);
+StaticProbes read_static_probes(ParsedElf& image);
 
 } // namespace dt

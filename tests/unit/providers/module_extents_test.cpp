@@ -88,7 +88,7 @@ protected:
 TEST_F(OwnExtents, ALandingPadIsABranchTarget)
 {
     ASSERT_EQ(extents_test_catches(9), 'm');
-    CodePlaces places = read_code_places(*image);
+    CodePlaces places = image->code_places();
     const FunctionTable& table = image->functions();
     std::vector<const Function*> parts{table.find("extents_test_catches")};
     if (const Function* cold = table.find("extents_test_catches.cold"))
@@ -113,7 +113,7 @@ TEST_F(OwnExtents, ARestartableSequenceIsFoundByItsDescriptor)
     extents_test_restarts(into);
     std::uint64_t begin = link_addr(extents_test_sequence);
     std::uint64_t end = link_addr(extents_test_sequence_end);
-    CodePlaces places = read_code_places(*image);
+    CodePlaces places = image->code_places();
     auto found = std::find_if(places.restartable.begin(), places.restartable.end(),
                               [&](const AddressRange& r) { return r.addr == begin; });
     ASSERT_NE(found, places.restartable.end());

@@ -182,7 +182,7 @@ TEST(ForgedTables, FunctionsThatClaimTheSameLandingPadsTakeLittleTimeAndMemory)
         {{".eh_frame", frames.bytes()}, {".gcc_except_table", table.bytes()}});
     ASSERT_TRUE(image);
     Clock clock;
-    CodePlaces places = read_code_places(*image);
+    CodePlaces places = image->code_places();
     EXPECT_LT(clock.seconds(), few_seconds);
     EXPECT_TRUE(std::binary_search(places.labels.begin(), places.labels.end(),
                                    text_addr + 4096 + 1));
@@ -261,8 +261,8 @@ TEST(ForgedTables, SectionsThatAreTooLargeAreReported)
     std::memcpy(at, &notes, sizeof notes);
     auto image = ElfImage::from_bytes(std::move(bytes), "forged");
     ASSERT_TRUE(image);
-    EXPECT_TRUE(read_static_probes(**image).probes.empty());
-    read_static_probes(**image);
+    EXPECT_TRUE((*image)->static_probes().probes.empty());
+    (*image)->static_probes();
     expect_one_cut(
         **image,
         "forged: section .note.stapsdt is 400 MiB and is omitted: the maximum is "

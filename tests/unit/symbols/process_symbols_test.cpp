@@ -292,7 +292,7 @@ TEST(ProcessSymbols, KnowsAFileOfMemoryByTheNameThatItsProgramGave)
         image_from_memory(::getpid(), symbols->maps(), *symbols->maps().at(at));
     ASSERT_TRUE(memory) << memory.error().text;
     for (ElfImage* image : {found[0]->image.get(), memory->get()}) {
-        StaticProbes probes = read_static_probes(*image);
+        StaticProbes probes = image->static_probes();
         EXPECT_TRUE(probes.troubles.empty());
         ASSERT_EQ(probes.probes.size(), 1U);
         EXPECT_EQ(probes.probes[0].function, "f");
@@ -301,7 +301,7 @@ TEST(ProcessSymbols, KnowsAFileOfMemoryByTheNameThatItsProgramGave)
         EXPECT_EQ(found[0]->target_addr(probes.probes[0].sites[0].semaphore).value,
                   reinterpret_cast<std::uintptr_t>(&probe->n_tracers));
     }
-    EXPECT_EQ(found[0]->target_addr(read_static_probes(**memory).probes[0].sites[0].at),
+    EXPECT_EQ(found[0]->target_addr((*memory)->static_probes().probes[0].sites[0].at),
               (TargetAddr{at.value + 4}));
 }
 

@@ -38,8 +38,8 @@ TEST(ElfImage, TellsWhatAProgramIs)
 {
     auto image = opened(VICTIM);
     EXPECT_EQ(image->kind(), ElfKind::pie);
-    EXPECT_TRUE(image->has_symtab());
-    EXPECT_NE(image->interpreter().find("ld-linux"), std::string::npos);
+    EXPECT_TRUE(image->facts().has_symtab);
+    EXPECT_NE(image->facts().interpreter.find("ld-linux"), std::string::npos);
     EXPECT_TRUE(image->text_segment(image->entry()));
     EXPECT_TRUE(image->section(".plt"));
 }
@@ -107,7 +107,7 @@ TEST(ElfImage, StrippedFilesGiveWhatIsLeft)
     std::string file = scratch.path("stripped");
     ASSERT_TRUE(objcopy("--strip-all " VICTIM " " + file));
     auto image = opened(file);
-    EXPECT_FALSE(image->has_symtab());
+    EXPECT_FALSE(image->facts().has_symtab);
     EXPECT_FALSE(has(*image, "main"));
     auto whole = opened(VICTIM);
     const Function* main = whole->functions().find("main");

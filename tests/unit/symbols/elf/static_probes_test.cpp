@@ -12,7 +12,7 @@ StaticProbes of_file(const std::string& path)
 {
     auto image = ElfImage::open(path);
     EXPECT_TRUE(image) << path;
-    return image ? read_static_probes(**image) : StaticProbes{};
+    return image ? (*image)->static_probes() : StaticProbes{};
 }
 
 TEST(StaticProbes, InLibstdcxxAreThrowCatchAndRethrow)
@@ -36,7 +36,7 @@ TEST(StaticProbes, InPythonHaveSemaphoresInItsData)
 {
     auto image = ElfImage::open("/usr/bin/python3.11");
     ASSERT_TRUE(image);
-    StaticProbes all = read_static_probes(**image);
+    StaticProbes all = (*image)->static_probes();
     EXPECT_TRUE(all.troubles.empty());
     std::set<std::string> names;
     for (const StaticProbe& probe : all.probes) {
