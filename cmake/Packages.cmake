@@ -7,5 +7,6 @@ pkg_check_modules(UNWIND REQUIRED IMPORTED_TARGET libunwind libunwind-ptrace lib
 pkg_check_modules(ELF REQUIRED IMPORTED_TARGET libelf libdw)
 pkg_check_modules(BPF REQUIRED IMPORTED_TARGET libbpf)
 pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
+pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 find_package(GTest REQUIRED)
 find_package(Threads REQUIRED)

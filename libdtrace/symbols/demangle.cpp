@@ -14,15 +14,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <cxxabi.h>
-#include <functional>
 #include <memory>
-#include <unordered_map>
 
 namespace dt {
 
 namespace {
-
-constexpr std::size_t remembered_names = 16384;
 
 // All words that the demangler can produce itself.
 constexpr std::string_view made_up =
@@ -47,14 +43,6 @@ constexpr std::string_view made_up =
     "basic_iostream iostream char_traits std::complex imaginary part isra constprop "
     "cold "
     "abi cxx11 ";
-
-struct NameHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view name) const
-    {
-        return std::hash<std::string_view>{}(name);
-    }
-};
 
 // The C++ library takes about 100 ms to write 16 MiB.
 constexpr double max_estimated_bytes = 16 << 20;
@@ -206,21 +194,6 @@ std::optional<std::string> demangle(std::string_view name)
 {
     std::size_t cost = 0;
     return demangle_counted(name, cost);
-}
-
-std::string demangled_or_same(std::string_view name)
-{
-    if (!name.starts_with("_Z"))
-        return std::string(name);
-    thread_local std::unordered_map<std::string, std::string, NameHash, std::equal_to<>>
-        remembered;
-    if (auto at = remembered.find(name); at != remembered.end())
-        return at->second;
-    if (remembered.size() >= remembered_names)
-        remembered.clear();
-    std::string text = demangle(name).value_or(std::string(name));
-    remembered.emplace(std::string(name), text);
-    return text;
 }
 
 std::string_view without_parameters(std::string_view demangled)

@@ -21,10 +21,6 @@ constexpr std::size_t max_matcher_bytes = std::size_t{64} << 20;
 // Returns nullopt if `name` is not a C++ name or exceeds a limit.
 std::optional<std::string> demangle(std::string_view name);
 
-// Returns the demangled name, or the name itself if demangle() returns nullopt. Each
-// thread caches up to 16,384 results.
-std::string demangled_or_same(std::string_view name);
-
 // Removes the return type, the parameters and the text after the parameters: "int
 // ns::f<int>(char) const" becomes "ns::f<int>".
 std::string_view without_parameters(std::string_view demangled);

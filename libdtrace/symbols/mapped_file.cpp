@@ -146,7 +146,8 @@ void unrelocate(std::vector<std::byte>& file, const Elf64_Phdr& dynamic,
 } // namespace
 
 Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
-                                                    const Mapping& mapping)
+                                                    const Mapping& mapping,
+                                                    ImageCache& cache)
 {
     TargetMemory memory(pid);
     const Mapping* first = first_mapping(maps, mapping);
@@ -197,7 +198,7 @@ Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps
         header->e_shstrndx = 0;
     }
     std::memcpy(file.data(), &*header, sizeof(*header));
-    return ElfImage::from_bytes(std::move(file), path);
+    return cache.open_bytes(std::move(file), path);
 }
 
 Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps& maps,
@@ -207,7 +208,7 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
     TargetMemory memory(pid);
     if (mapping.path == "[vdso]") {
         std::uint64_t n_bytes = mapping.end - mapping.begin;
-        return ElfImage::from_bytes(
+        return cache.open_bytes(
             memory.read(mapping.begin, std::min(n_bytes, largest_memory_image)),
             mapping.path);
     }
@@ -224,7 +225,7 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
     if (mapping.deleted)
         if (Fd fd = open_by_descriptor(pid, mapping))
             return cache.open(std::move(fd), mapping.path, root);
-    return image_from_memory(pid, maps, mapping);
+    return image_from_memory(pid, maps, mapping, cache);
 }
 
 std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,

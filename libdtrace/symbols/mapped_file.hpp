@@ -22,7 +22,8 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
 // Copies the segments from the target's memory into the layout of a file. Section
 // headers are missing unless a segment contains them.
 Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
-                                                    const Mapping& mapping);
+                                                    const Mapping& mapping,
+                                                    ImageCache& cache);
 
 // Returns whether anonymous memory has replaced the file's text. Node.js and some
 // databases do this to use huge pages. `mapping` must be the start of the file.

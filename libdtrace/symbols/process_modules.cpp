@@ -84,10 +84,16 @@ Result<std::shared_ptr<ElfImage>> ImageCache::open(Fd fd, const std::string& pat
     Key key{st.st_dev, st.st_ino, st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
     if (auto known = images_.find(key); known != images_.end())
         return known->second;
-    auto image = ElfImage::open(std::move(fd), path, root);
+    auto image = reader_->open({std::move(fd), {}, path, root});
     if (image)
         images_.emplace(key, *image);
     return image;
+}
+
+Result<std::shared_ptr<ElfImage>> ImageCache::open_bytes(std::vector<std::byte> bytes,
+                                                         const std::string& name)
+{
+    return reader_->open({{}, std::move(bytes), name, ""});
 }
 
 std::vector<std::string> ImageCache::take_cuts()

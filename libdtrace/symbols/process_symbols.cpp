@@ -133,7 +133,7 @@ std::string ProcessSymbols::format_function(TargetAddr addr) const
     if (!symbol.module)
         return hex_text(addr.value);
     return printable_name(symbol.module->name) + "`" +
-           (symbol.function ? printable_name(demangled_or_same(symbol.name))
+           (symbol.function ? printable_name(cache_->demangled_or_same(symbol.name))
                             : hex_text(addr.value));
 }
 

@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
+#include "libdtrace/symbols/reader/symbol_reader.hpp"
 #include "process/maps.hpp"
 
 #include <map>
@@ -32,8 +33,19 @@ namespace dt {
 // A cache of images by file, so that a library is read once for all processes.
 class ImageCache {
 public:
+    explicit ImageCache(std::shared_ptr<SymbolReader> reader = SymbolReader::create())
+        : reader_(std::move(reader))
+    {
+    }
     Result<std::shared_ptr<ElfImage>> open(Fd fd, const std::string& path,
                                            const std::string& root);
+    // Opens an image that is not a file. Does not cache it.
+    Result<std::shared_ptr<ElfImage>> open_bytes(std::vector<std::byte> bytes,
+                                                 const std::string& name);
+    std::string demangled_or_same(std::string_view name)
+    {
+        return reader_->demangled_or_same(name);
+    }
     // Returns the messages of ElfImage::take_cuts() for all images.
     std::vector<std::string> take_cuts();
 
@@ -42,6 +54,7 @@ private:
     // place gets a new key.
     using Key = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t,
                            std::int64_t>;
+    std::shared_ptr<SymbolReader> reader_;
     std::map<Key, std::shared_ptr<ElfImage>> images_;
 };
 

@@ -9,6 +9,7 @@
 // Reads of a body are checked against its bounds.
 #pragma once
 
+#include "base/message.hpp"
 #include "base/result.hpp"
 #include "ptrace-agent/wire/client.hpp"
 
@@ -55,78 +56,8 @@ static_assert(sizeof(dt_operand) == 16);
 using Body = std::vector<std::byte>;
 using Reply = Result<Body>;
 
-class Writer {
-public:
-    template <class T> Writer& put(const T& value)
-    {
-        static_assert(std::is_trivially_copyable_v<T>);
-        return raw(&value, sizeof value);
-    }
-    Writer& text(std::string_view text)
-    {
-        put<std::uint32_t>(static_cast<std::uint32_t>(text.size()));
-        return raw(text.data(), text.size());
-    }
-    Writer& raw(const void* from, std::size_t n)
-    {
-        auto* bytes = static_cast<const std::byte*>(from);
-        body_.insert(body_.end(), bytes, bytes + n);
-        return *this;
-    }
-    const std::vector<std::byte>& body() const { return body_; }
-
-private:
-    std::vector<std::byte> body_;
-};
-
-// Reads the data that a Writer wrote. After a read beyond the end, ok() is false, and
-// further reads return zeros.
-class Reader {
-public:
-    explicit Reader(std::span<const std::byte> body) : left_(body) {}
-    template <class T> T get()
-    {
-        T value{};
-        if (const std::byte* from = take(sizeof value))
-            std::memcpy(&value, from, sizeof value);
-        return value;
-    }
-    std::string text()
-    {
-        auto n = get<std::uint32_t>();
-        const std::byte* from = take(n);
-        return from == nullptr ? std::string()
-                               : std::string(reinterpret_cast<const char*>(from), n);
-    }
-    template <class T> std::vector<T> array(std::size_t n)
-    {
-        std::vector<T> values;
-        if (n > left_.size() / sizeof(T)) {
-            ok_ = false;
-            return values;
-        }
-        values.resize(n);
-        if (n != 0)
-            std::memcpy(values.data(), take(n * sizeof(T)), n * sizeof(T));
-        return values;
-    }
-    bool ok() const { return ok_; }
-
-private:
-    const std::byte* take(std::size_t n)
-    {
-        if (n > left_.size())
-            ok_ = false;
-        if (!ok_)
-            return nullptr;
-        const std::byte* from = left_.data();
-        left_ = left_.subspan(n);
-        return from;
-    }
-
-    std::span<const std::byte> left_;
-    bool ok_ = true;
-};
+using Writer = MessageWriter;
+using Reader = MessageReader;
 
 // Runs the agent in the forked process. Returns when all targets are released.
 void run_agent(Fd socket);

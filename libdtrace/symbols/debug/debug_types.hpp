@@ -36,7 +36,7 @@ struct DebugMember {
 };
 
 struct DebugType {
-    enum class Kind {
+    enum class Kind : std::uint8_t {
         Void,
         Integer,
         Bool,

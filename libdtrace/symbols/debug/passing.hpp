@@ -2,11 +2,13 @@
 // How values of a type are passed as arguments, as far as debug data record it.
 #pragma once
 
+#include <cstdint>
+
 namespace dt {
 
 // How a value is passed (System V psABI, 3.2.3). ByMembers: the kind of the type and
 // its members determine it.
-enum class Passing {
+enum class Passing : std::uint8_t {
     ByMembers,
     ByReference,   // by address, like non-trivial classes of C++
     IntegerWords,  // one integer register for each word, like __int128

@@ -25,12 +25,12 @@ constexpr std::uint64_t largest_range_bytes = 64 << 20;
 
 Result<std::shared_ptr<ElfImage>> parse(ElfSource source)
 {
-    ElfSource copy;
-    copy.path = source.path;
+    auto copy = std::make_shared<ElfSource>();
+    copy->path = source.path;
     if (source.fd)
-        copy.fd = Fd(::fcntl(source.fd.get(), F_DUPFD_CLOEXEC, 0));
+        copy->fd = Fd(::fcntl(source.fd.get(), F_DUPFD_CLOEXEC, 0));
     else
-        copy.bytes = source.bytes;
+        copy->bytes = source.bytes;
     auto parsed = ParsedElf::open(std::move(source));
     if (!parsed)
         return parsed.error();
@@ -66,7 +66,8 @@ Result<std::shared_ptr<ElfImage>> ElfImage::from_bytes(std::vector<std::byte> by
     return parse({{}, std::move(bytes), std::move(name), ""});
 }
 
-ElfImage::ElfImage(ElfSource source, std::unique_ptr<ElfTables> tables)
+ElfImage::ElfImage(std::shared_ptr<const ElfSource> source,
+                   std::unique_ptr<ElfTables> tables)
     : source_(std::move(source)), tables_(std::move(tables))
 {
 }
@@ -91,18 +92,18 @@ std::optional<AddressRange> ElfImage::section(std::string_view name) const
 // smaller than requested if the source ends earlier or cannot be read.
 std::size_t ElfImage::read_source(std::uint64_t offset, std::span<std::byte> into) const
 {
-    if (!source_.fd) {
-        const std::size_t size = source_.bytes.size();
+    if (!source_->fd) {
+        const std::size_t size = source_->bytes.size();
         if (offset >= size)
             return 0;
         const std::size_t n = std::min(into.size(), size - offset);
-        std::memcpy(into.data(), source_.bytes.data() + offset, n);
+        std::memcpy(into.data(), source_->bytes.data() + offset, n);
         return n;
     }
     std::size_t done = 0;
     while (done < into.size()) {
         const ssize_t n =
-            ::pread(source_.fd.get(), into.data() + done, into.size() - done,
+            ::pread(source_->fd.get(), into.data() + done, into.size() - done,
                     static_cast<off_t>(offset + done));
         if (n < 0 && errno == EINTR)
             continue;

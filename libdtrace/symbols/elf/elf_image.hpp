@@ -51,11 +51,12 @@ public:
     static Result<std::shared_ptr<ElfImage>> from_bytes(std::vector<std::byte> bytes,
                                                         std::string name);
 
-    ElfImage(ElfSource source, std::unique_ptr<ElfTables> tables);
+    ElfImage(std::shared_ptr<const ElfSource> source,
+             std::unique_ptr<ElfTables> tables);
     ElfImage(const ElfImage&) = delete;
     ElfImage& operator=(const ElfImage&) = delete;
 
-    const std::string& path() const { return source_.path; }
+    const std::string& path() const { return source_->path; }
     const ElfFacts& facts() const { return tables_->facts(); }
     ElfKind kind() const { return facts().kind; }
     std::uint64_t entry() const { return facts().entry; }
@@ -104,7 +105,7 @@ private:
     Result<std::vector<std::byte>> load(const ElfSegment& segment, std::uint64_t at,
                                         std::uint64_t n_bytes) const;
 
-    ElfSource source_;
+    std::shared_ptr<const ElfSource> source_;
     std::unique_ptr<ElfTables> tables_;
     std::mutex reading_; // protects windows_ and large_
     // The text that was read. The key of a window is its link-time address. The key of

@@ -134,6 +134,32 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
         function.n_names++;
     }
 
+    index_ends();
+}
+
+std::optional<FunctionTable> FunctionTable::from_parts(std::vector<Function> functions,
+                                                       std::vector<FunctionName> names)
+{
+    FunctionTable table;
+    table.function_of_.reserve(names.size());
+    for (std::uint32_t i = 0; i < functions.size(); i++) {
+        const Function& function = functions[i];
+        if ((i != 0 && functions[i - 1].addr >= function.addr) ||
+            function.first_name != table.function_of_.size() || function.n_names == 0 ||
+            function.n_names > names.size() - function.first_name)
+            return std::nullopt;
+        table.function_of_.insert(table.function_of_.end(), function.n_names, i);
+    }
+    if (table.function_of_.size() != names.size())
+        return std::nullopt;
+    table.functions_ = std::move(functions);
+    table.names_ = std::move(names);
+    table.index_ends();
+    return table;
+}
+
+void FunctionTable::index_ends()
+{
     max_end_.reserve(functions_.size());
     std::uint64_t end = 0;
     for (const Function& function : functions_) {

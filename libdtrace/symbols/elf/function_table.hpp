@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +64,11 @@ class FunctionTable {
 public:
     FunctionTable() = default;
     explicit FunctionTable(std::vector<FunctionSymbol> symbols);
+    // Returns a table that consists of these functions and their names. Returns nullopt
+    // unless the functions have strictly ascending addresses, and each function has at
+    // least one name, which follows the names of the function before it.
+    static std::optional<FunctionTable> from_parts(std::vector<Function> functions,
+                                                   std::vector<FunctionName> names);
 
     std::span<const Function> all() const { return functions_; }
     std::span<const FunctionName>
@@ -89,6 +95,7 @@ public:
                                      std::size_t limit = 3) const;
 
 private:
+    void index_ends();
     void index_names() const;
 
     std::vector<Function> functions_;

@@ -19,6 +19,12 @@ static bool is_symtab(const ElfSection* section)
     return section && section->header.sh_size > sizeof(Elf64_Sym);
 }
 
+static bool has_types(const ElfSections& elf)
+{
+    const ElfSection* section = elf.find(".debug_info");
+    return section && section->header.sh_type != SHT_NOBITS && elf.fd() >= 0;
+}
+
 static ElfFacts facts_of(const ElfSections& file)
 {
     ElfFacts facts;
@@ -165,16 +171,20 @@ const FunctionTable& ParsedElf::functions()
 // Opens the debug data, which may be in a separate file even if the file has symbols.
 Result<std::unique_ptr<DebugTypes>> ParsedElf::open_debug_types()
 {
-    auto has_types = [](const ElfSections& elf) {
-        const ElfSection* section = elf.find(".debug_info");
-        return section && section->header.sh_type != SHT_NOBITS && elf.fd() >= 0;
-    };
     if (has_types(*file_))
         return DwarfTypes::open(file_->fd());
     DebugFile found = find_debug_file(*file_, path_, root_);
     if (found.elf && has_types(*found.elf))
         return DwarfTypes::open(found.elf->fd());
     return Error{Code::not_found, "no debug data"};
+}
+
+bool ParsedElf::has_debug_types()
+{
+    if (has_types(*file_))
+        return true;
+    const DebugFile found = find_debug_file(*file_, path_, root_);
+    return found.elf && has_types(*found.elf);
 }
 
 std::vector<const Function*> ParsedElf::match(std::string_view glob)

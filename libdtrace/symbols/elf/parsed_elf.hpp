@@ -39,6 +39,8 @@ public:
     CodePlaces code_places() override;
     StaticProbes static_probes() override;
 
+    // Returns whether the file or its debug file has DWARF. Does not open it.
+    bool has_debug_types();
     // Copies the bytes at a link-time address from the file. Returns false if the file
     // does not contain all of the bytes.
     bool read(std::uint64_t at, std::span<std::byte> into) const;

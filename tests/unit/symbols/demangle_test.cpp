@@ -13,8 +13,7 @@ TEST(Demangle, GivesTheNameAsItIsWritten)
               "shop::Cart::total(int, char const*) const");
     EXPECT_FALSE(demangle("malloc"));
     EXPECT_FALSE(demangle("_Zbroken"));
-    EXPECT_EQ(demangled_or_same("malloc"), "malloc");
-    EXPECT_EQ(demangled_or_same("_Z3fooi"), "foo(int)");
+    EXPECT_EQ(demangle("_Z3fooi"), "foo(int)");
 }
 
 TEST(Demangle, CutsReturnTypeAndParameters)

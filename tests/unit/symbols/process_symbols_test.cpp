@@ -257,7 +257,7 @@ TEST(ProcessSymbols, ReadsDynamicSymbolsFromMemoryIfNoFileIsAvailable)
     ASSERT_TRUE(malloc);
     const Mapping* text = symbols->maps().at(malloc->addr);
     ASSERT_TRUE(text);
-    auto image = image_from_memory(victim.pid(), symbols->maps(), *text);
+    auto image = image_from_memory(victim.pid(), symbols->maps(), *text, cache);
     ASSERT_TRUE(image) << image.error().text;
     EXPECT_EQ(bias_of_mapping(**image, *text), malloc->module->bias);
     const Function* found = (*image)->functions().find("malloc");
@@ -289,7 +289,7 @@ TEST(ProcessSymbols, KnowsAFileOfMemoryByTheNameThatItsProgramGave)
     EXPECT_EQ(found[0]->path, "/memfd:app.so.1");
 
     auto memory =
-        image_from_memory(::getpid(), symbols->maps(), *symbols->maps().at(at));
+        image_from_memory(::getpid(), symbols->maps(), *symbols->maps().at(at), cache);
     ASSERT_TRUE(memory) << memory.error().text;
     for (ElfImage* image : {found[0]->image.get(), memory->get()}) {
         StaticProbes probes = image->static_probes();

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/symbols/reader/channel.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <utility>
+
+namespace dt {
+
+// The body is in the last memfd of the message if in_memfd is not 0.
+struct Channel::Header {
+    std::uint32_t word = 0;
+    std::uint32_t in_memfd = 0;
+    std::uint64_t n_bytes = 0;
+    std::uint32_t n_fds = 0;
+    std::uint32_t unused = 0;
+};
+
+namespace {
+
+constexpr std::size_t max_fds = 2; // the sender's descriptor, and a memfd with the body
+constexpr int all_seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
+
+Error gone()
+{
+    return {Code::gone, "the other process has exited"};
+}
+
+Result<Fd> sealed_memfd(std::span<const std::byte> bytes)
+{
+    Fd memfd(::memfd_create("dtrace-symbols", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!memfd)
+        return errno_error("memfd_create");
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(memfd.get(), bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return errno_error("write a memfd");
+        bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    if (::fcntl(memfd.get(), F_ADD_SEALS, all_seals) != 0)
+        return errno_error("seal a memfd");
+    return memfd;
+}
+
+} // namespace
+
+Result<MessageBody> MessageBody::map(const Fd& memfd, std::uint64_t n_bytes)
+{
+    const int seals = ::fcntl(memfd.get(), F_GET_SEALS);
+    struct stat is {};
+    if (seals < 0 || (seals & all_seals) != all_seals ||
+        ::fstat(memfd.get(), &is) != 0 || std::cmp_less(is.st_size, n_bytes) ||
+        n_bytes == 0)
+        return Error{Code::corrupt,
+                     "the memfd of a message is not sealed or too short"};
+    void* at = ::mmap(nullptr, n_bytes, PROT_READ, MAP_SHARED, memfd.get(), 0);
+    if (at == MAP_FAILED)
+        return errno_error("map a message");
+    MessageBody body;
+    body.mapped_ = static_cast<const std::byte*>(at);
+    body.n_mapped_ = n_bytes;
+    return body;
+}
+
+MessageBody::MessageBody(MessageBody&& other) noexcept
+    : bytes_(std::move(other.bytes_)), mapped_(std::exchange(other.mapped_, nullptr)),
+      n_mapped_(other.n_mapped_)
+{
+}
+
+MessageBody& MessageBody::operator=(MessageBody&& other) noexcept
+{
+    if (this != &other) {
+        this->~MessageBody();
+        new (this) MessageBody(std::move(other));
+    }
+    return *this;
+}
+
+MessageBody::~MessageBody()
+{
+    if (mapped_ != nullptr)
+        ::munmap(const_cast<std::byte*>(mapped_), n_mapped_);
+}
+
+Result<Ok> Channel::wait_forever(int socket, short events)
+{
+    pollfd ready{socket, events, 0};
+    while (::poll(&ready, 1, -1) < 0 && errno == EINTR) {
+    }
+    return Ok{};
+}
+
+// Sends all bytes. The descriptors are sent with the first byte.
+Result<Ok> Channel::send_all(std::span<const std::byte> bytes, std::span<const int> fds)
+{
+    while (!bytes.empty()) {
+        iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * max_fds)> control{};
+        if (!fds.empty()) {
+            message.msg_control = control.data();
+            message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+            cmsghdr* rights = CMSG_FIRSTHDR(&message);
+            rights->cmsg_level = SOL_SOCKET;
+            rights->cmsg_type = SCM_RIGHTS;
+            rights->cmsg_len = CMSG_LEN(fds.size_bytes());
+            std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
+        }
+        const ssize_t n =
+            ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN) {
+            if (auto ready = wait_(socket_.get(), POLLOUT); !ready)
+                return ready;
+            continue;
+        }
+        if (n <= 0)
+            return gone();
+        fds = {};
+        bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    return Ok{};
+}
+
+// Fills `into`, and appends the descriptors that arrive to *fds. If fds is null,
+// descriptors are an error.
+Result<Ok> Channel::receive_all(std::span<std::byte> into, std::vector<Fd>* fds)
+{
+    while (!into.empty()) {
+        iovec part{into.data(), into.size()};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * max_fds)> control{};
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        const ssize_t n =
+            ::recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN) {
+            if (auto ready = wait_(socket_.get(), POLLIN); !ready)
+                return ready;
+            continue;
+        }
+        std::vector<Fd> arrived;
+        for (cmsghdr* rights = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+             rights != nullptr; rights = CMSG_NXTHDR(&message, rights)) {
+            if (rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS)
+                continue;
+            for (std::size_t at = 0; at + CMSG_LEN(sizeof(int)) <= rights->cmsg_len;
+                 at += sizeof(int)) {
+                int fd = -1;
+                std::memcpy(&fd, CMSG_DATA(rights) + at, sizeof fd);
+                arrived.emplace_back(fd);
+            }
+        }
+        if (n <= 0)
+            return gone();
+        if ((fds == nullptr && !arrived.empty()) ||
+            (message.msg_flags & MSG_CTRUNC) != 0)
+            return Error{Code::corrupt, "a message has unexpected descriptors"};
+        for (Fd& fd : arrived)
+            fds->push_back(std::move(fd));
+        into = into.subspan(static_cast<std::size_t>(n));
+    }
+    return Ok{};
+}
+
+Result<Ok> Channel::send(std::uint32_t word, std::span<const std::byte> body, int fd)
+{
+    if (body.size() > largest_bytes)
+        return Error{Code::limit, "a message is larger than " +
+                                      std::to_string(largest_bytes >> 20) + " MiB"};
+    Header header;
+    header.word = word;
+    header.n_bytes = body.size();
+    std::vector<int> fds;
+    if (fd >= 0)
+        fds.push_back(fd);
+    Fd memfd;
+    if (body.size() > largest_inline_bytes) {
+        auto made = sealed_memfd(body);
+        if (!made)
+            return made.error();
+        memfd = std::move(*made);
+        fds.push_back(memfd.get());
+        header.in_memfd = 1;
+        body = {};
+    }
+    header.n_fds = static_cast<std::uint32_t>(fds.size());
+    if (auto sent = send_all(std::as_bytes(std::span(&header, 1)), fds); !sent)
+        return sent;
+    return send_all(body, {});
+}
+
+Result<ReaderMessage> Channel::receive()
+{
+    Header header;
+    std::vector<Fd> fds;
+    auto received = receive_all(std::as_writable_bytes(std::span(&header, 1)), &fds);
+    if (!received)
+        return received.error();
+    const bool in_memfd = header.in_memfd != 0;
+    if (fds.size() != header.n_fds || fds.size() > max_fds ||
+        (in_memfd && fds.empty()) || header.n_bytes > largest_bytes ||
+        (!in_memfd && (header.n_bytes > largest_inline_bytes || fds.size() > 1)))
+        return Error{Code::corrupt, "a message has an invalid header"};
+    ReaderMessage message;
+    message.word = header.word;
+    if (in_memfd) {
+        auto body = MessageBody::map(fds.back(), header.n_bytes);
+        if (!body)
+            return body.error();
+        message.body = std::move(*body);
+        fds.pop_back();
+    } else {
+        std::vector<std::byte> body(header.n_bytes);
+        if (received = receive_all(body, nullptr); !received)
+            return received.error();
+        message.body = MessageBody(std::move(body));
+    }
+    if (!fds.empty())
+        message.fd = std::move(fds.front());
+    return message;
+}
+
+} // namespace dt

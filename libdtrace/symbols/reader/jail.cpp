@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// The filter has three actions. Permitted calls are executed. Calls that use the name of
+// a file raise SIGSYS, and handle_file_call() emulates them. All other calls end the
+// process.
+#include "libdtrace/symbols/reader/jail.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <memory>
+#include <seccomp.h>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+namespace dt {
+
+namespace {
+
+JailBroker* the_broker = nullptr;
+
+// Returns the number N of "/proc/self/fd/N". Returns -1 for other paths.
+int own_descriptor(std::string_view path)
+{
+    constexpr std::string_view folder = "/proc/self/fd/";
+    if (!path.starts_with(folder))
+        return -1;
+    path.remove_prefix(folder.size());
+    int fd = -1;
+    auto [end, failed] = std::from_chars(path.data(), path.data() + path.size(), fd);
+    return failed == std::errc() && end == path.data() + path.size() ? fd : -1;
+}
+
+// These functions emulate system calls. Each returns the result of the call, or a
+// negated errno.
+
+long open_file(const char* path, long flags)
+{
+    constexpr long changing = O_CREAT | O_TRUNC | O_TMPFILE | O_APPEND;
+    if ((flags & O_ACCMODE) != O_RDONLY || (flags & changing & ~O_DIRECTORY) != 0)
+        return -EACCES;
+    Fd fd;
+    if (const int own = own_descriptor(path); own >= 0)
+        fd = Fd(::fcntl(own, F_DUPFD_CLOEXEC, 0));
+    else
+        fd = the_broker->open_file(path);
+    return fd ? fd.release() : -ENOENT;
+}
+
+long read_status(long folder, const char* path, struct stat* into)
+{
+    if (*path == '\0') // AT_EMPTY_PATH: the descriptor itself
+        return ::syscall(SYS_fstat, folder, into) == 0 ? 0 : -errno;
+    Fd fd = the_broker->open_file(path);
+    if (!fd)
+        return -ENOENT;
+    return ::syscall(SYS_fstat, fd.get(), into) == 0 ? 0 : -errno;
+}
+
+long read_link(const char* path, char* into, std::size_t n_bytes)
+{
+    const int own = own_descriptor(path);
+    if (own < 0)
+        return -EINVAL; // not a symbolic link
+    const std::string target = the_broker->path_of(own);
+    if (target.empty())
+        return -ENOENT;
+    n_bytes = std::min(n_bytes, target.size());
+    std::memcpy(into, target.data(), n_bytes);
+    return static_cast<long>(n_bytes);
+}
+
+void handle_file_call(int, siginfo_t* info, void* context)
+{
+    greg_t* regs = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+    const greg_t a = regs[REG_RDI], b = regs[REG_RSI], c = regs[REG_RDX],
+                 d = regs[REG_R10];
+    auto text = [](greg_t at) { return reinterpret_cast<const char*>(at); };
+    auto status = [](greg_t at) { return reinterpret_cast<struct stat*>(at); };
+    auto buffer = [](greg_t at) { return reinterpret_cast<char*>(at); };
+    const int before = errno;
+    long result = -ENOSYS;
+    switch (info->si_syscall) {
+    case SYS_open:
+        result = open_file(text(a), b);
+        break;
+    case SYS_openat:
+        result = open_file(text(b), c);
+        break;
+    case SYS_stat:
+    case SYS_lstat:
+        result = read_status(-1, text(a), status(b));
+        break;
+    case SYS_newfstatat:
+        result = read_status(a, text(b), status(c));
+        break;
+    case SYS_readlink:
+        result = read_link(text(a), buffer(b), static_cast<std::size_t>(c));
+        break;
+    case SYS_readlinkat:
+        result = read_link(text(b), buffer(c), static_cast<std::size_t>(d));
+        break;
+    default:
+        break; // access(2) and similar calls: as if the kernel had no such call
+    }
+    regs[REG_RAX] = result;
+    errno = before;
+}
+
+constexpr std::array file_calls{
+    SCMP_SYS(open),       SCMP_SYS(openat),   SCMP_SYS(stat),       SCMP_SYS(lstat),
+    SCMP_SYS(newfstatat), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(access),
+    SCMP_SYS(faccessat),  SCMP_SYS(statx)};
+
+constexpr std::array permitted_calls{
+    // descriptors that the process has
+    SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(write), SCMP_SYS(lseek),
+    SCMP_SYS(close), SCMP_SYS(fstat), SCMP_SYS(sendmsg), SCMP_SYS(recvmsg),
+    SCMP_SYS(poll),
+    // memory
+    SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(brk), SCMP_SYS(madvise),
+    // the process itself
+    SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(rt_sigprocmask), SCMP_SYS(restart_syscall), SCMP_SYS(getpid),
+    SCMP_SYS(gettid), SCMP_SYS(futex), SCMP_SYS(sched_yield), SCMP_SYS(clock_gettime),
+    SCMP_SYS(getrandom), SCMP_SYS(sysinfo)};
+
+struct EndFilter {
+    void operator()(void* filter) const { seccomp_release(filter); }
+};
+
+Result<Ok> load_filter()
+{
+    std::unique_ptr<void, EndFilter> filter(seccomp_init(SCMP_ACT_KILL_PROCESS));
+    int failed = filter ? 0 : -ENOMEM;
+    auto permit = [&](int call, std::initializer_list<scmp_arg_cmp> conditions = {}) {
+        if (failed == 0)
+            failed = seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, call,
+                                            static_cast<unsigned>(conditions.size()),
+                                            conditions.begin());
+    };
+    for (int call : permitted_calls)
+        permit(call);
+    for (int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) // no new code
+        permit(call, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)});
+    permit(SCMP_SYS(memfd_create),
+           {SCMP_A1(SCMP_CMP_EQ, MFD_CLOEXEC | MFD_ALLOW_SEALING)});
+    for (int command : {F_DUPFD_CLOEXEC, F_GETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS})
+        permit(SCMP_SYS(fcntl),
+               {SCMP_A1(SCMP_CMP_EQ, static_cast<scmp_datum_t>(command))});
+    // abort(3) sends SIGABRT to the process itself
+    permit(SCMP_SYS(tgkill),
+           {SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(::getpid()))});
+    for (int call : file_calls)
+        if (failed == 0)
+            failed = seccomp_rule_add(filter.get(), SCMP_ACT_TRAP, call, 0);
+    if (failed == 0)
+        failed = seccomp_load(filter.get()); // also sets no_new_privs
+    return failed == 0 ? Result<Ok>(Ok{}) : errno_error("load the filter", -failed);
+}
+
+Result<Ok> limit_resource(__rlimit_resource what, rlim_t most)
+{
+    const rlimit limit{most, most};
+    return ::setrlimit(what, &limit) == 0 ? Result<Ok>(Ok{}) : errno_error("setrlimit");
+}
+
+// Limits the private memory of the process to half of the machine's memory. The parsers
+// limit what they need for one file to three eighths of it (DwarfTypes).
+Result<Ok> limit_memory()
+{
+    const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+    return limit_resource(RLIMIT_DATA,
+                          static_cast<rlim_t>(pages) / 2 * static_cast<rlim_t>(page));
+}
+
+// Replaces the standard descriptors by /dev/null, and closes all others.
+void close_descriptors(int kept)
+{
+    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int standard : {0, 1, 2})
+        ::dup2(null, standard);
+    if (kept > 3)
+        ::close_range(3, static_cast<unsigned>(kept) - 1, 0);
+    ::close_range(static_cast<unsigned>(kept) + 1, ~0U, 0);
+}
+
+Result<Ok> drop_capabilities()
+{
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
+    if (::syscall(SYS_capset, &header, none.data()) != 0)
+        return errno_error("capset");
+    return Ok{};
+}
+
+} // namespace
+
+Result<Ok> enter_jail(int kept, JailBroker& broker)
+{
+    the_broker = &broker;
+    close_descriptors(kept);
+    if (auto dropped = drop_capabilities(); !dropped)
+        return dropped;
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+        return errno_error("prctl");
+#ifdef __SANITIZE_ADDRESS__
+    return Ok{};
+#else
+    struct sigaction action {};
+    action.sa_sigaction = handle_file_call;
+    action.sa_flags = SA_SIGINFO;
+    if (::sigaction(SIGSYS, &action, nullptr) != 0)
+        return errno_error("sigaction");
+    if (auto limited = limit_memory(); !limited)
+        return limited;
+    return load_filter();
+#endif
+}
+
+} // namespace dt

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/symbols/reader/jailed_elf.hpp"
+
+#include "libdtrace/symbols/reader/jailed_types.hpp"
+
+#include <utility>
+
+namespace dt {
+
+Result<std::unique_ptr<JailedElf>>
+JailedElf::open(std::shared_ptr<SymbolReader> reader,
+                std::shared_ptr<const ElfSource> source)
+{
+    std::unique_ptr<JailedElf> elf(new JailedElf(std::move(reader), std::move(source)));
+    auto facts = elf->file_.open();
+    if (!facts)
+        return facts.error();
+    elf->facts_ = std::move(*facts);
+    return elf;
+}
+
+JailedElf::JailedElf(std::shared_ptr<SymbolReader> reader,
+                     std::shared_ptr<const ElfSource> source)
+    : reader_(std::move(reader)),
+      file_(reader_->slot_for_tables(), std::move(source), reader_->next_number())
+{
+}
+
+template <class Read>
+MessageBody JailedElf::request(ReaderWord word, const MessageWriter& arguments,
+                               Read read)
+{
+    may_have_cuts_ = true;
+    auto reply = file_.call(word, arguments);
+    if (!reply) {
+        if (reply.error().code != Code::corrupt) // JailedFile reports that it ended
+            cuts_.push_back("no symbols for " + file_.source()->path + ": " +
+                            reply.error().text);
+        return {};
+    }
+    MessageReader in(reply->bytes());
+    if (read(in) && in.ok())
+        return std::move(*reply);
+    file_.reject_reply();
+    return {};
+}
+
+const FunctionTable& JailedElf::functions()
+{
+    if (functions_)
+        return *functions_;
+    FunctionTable table;
+    names_ = request(reader_functions, {},
+                     [&](MessageReader& in) { return read_functions(in, table); });
+    functions_ = names_.bytes().empty() ? FunctionTable() : std::move(table);
+    return *functions_;
+}
+
+std::vector<const Function*> JailedElf::match(std::string_view glob)
+{
+    const auto all = functions().all();
+    std::vector<const Function*> found;
+    MessageWriter arguments;
+    arguments.text(glob);
+    request(reader_match, arguments, [&](MessageReader& in) {
+        for (std::uint32_t i : in.list<std::uint32_t>()) {
+            if (i >= all.size())
+                return false;
+            found.push_back(&all[i]);
+        }
+        return true;
+    });
+    return found;
+}
+
+std::vector<std::string> JailedElf::suggest(std::string_view name)
+{
+    std::vector<std::string> nearest;
+    MessageWriter arguments;
+    arguments.text(name);
+    request(reader_suggest, arguments,
+            [&](MessageReader& in) { return read_texts(in, nearest); });
+    return nearest;
+}
+
+std::vector<std::string> JailedElf::take_cuts()
+{
+    std::vector<std::string> cuts;
+    if (std::exchange(may_have_cuts_, false)) {
+        request(reader_take_cuts, {},
+                [&](MessageReader& in) { return read_texts(in, cuts); });
+        may_have_cuts_ = false;
+    }
+    for (std::string& cut : std::exchange(cuts_, {}))
+        cuts.push_back(std::move(cut));
+    if (auto trouble = file_.take_trouble())
+        cuts.push_back("no symbols for " + file_.source()->path + ": " + *trouble);
+    if (types_ && *types_)
+        for (std::string& cut : (**types_)->take_cuts())
+            cuts.push_back(std::move(cut));
+    return cuts;
+}
+
+std::optional<std::uint64_t> JailedElf::find_variable(std::string_view name)
+{
+    std::optional<std::uint64_t> found;
+    MessageWriter arguments;
+    arguments.text(name);
+    request(reader_find_variable, arguments,
+            [&](MessageReader& in) { return read_optional(in, found); });
+    return found;
+}
+
+// Asks the process for tables first, because most files have no DWARF and then need no
+// process of their own.
+Result<std::unique_ptr<DebugTypes>> JailedElf::open_types()
+{
+    bool there = false;
+    request(reader_has_types, {}, [&](MessageReader& in) {
+        there = in.get<std::uint8_t>() != 0;
+        return true;
+    });
+    if (!there)
+        return Error{Code::not_found, file_.source()->path + ": no debug data"};
+    return JailedTypes::open(*reader_, file_.source());
+}
+
+Result<DebugTypes*> JailedElf::debug_types()
+{
+    if (!types_)
+        types_ = open_types();
+    if (!*types_)
+        return types_->error();
+    return (*types_)->get();
+}
+
+std::span<const AddressRange> JailedElf::frame_functions()
+{
+    if (!frames_) {
+        frames_.emplace();
+        request(reader_frame_functions, {},
+                [&](MessageReader& in) { return read_ranges(in, *frames_); });
+    }
+    return *frames_;
+}
+
+CodePlaces JailedElf::code_places()
+{
+    CodePlaces places;
+    const MessageBody reply = request(reader_code_places, {}, [&](MessageReader& in) {
+        return read_places(in, places);
+    });
+    return reply.bytes().empty() ? CodePlaces() : places;
+}
+
+StaticProbes JailedElf::static_probes()
+{
+    StaticProbes probes;
+    const MessageBody reply = request(reader_static_probes, {}, [&](MessageReader& in) {
+        return read_probes(in, probes);
+    });
+    return reply.bytes().empty() ? StaticProbes() : probes;
+}
+
+} // namespace dt

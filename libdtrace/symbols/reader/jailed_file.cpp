@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/symbols/reader/jailed_file.hpp"
+
+#include "base/regular_file.hpp"
+#include "libdtrace/symbols/debug/debug_folders.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace dt {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Returns whether the reader may open a path while it reads `source`. It may open files
+// in the debug folders, in the same folders below the root of the source, and files next
+// to the source or in the directory .debug next to it. These are the places that
+// find_debug_file() and libdw search.
+bool may_open(const fs::path& path, const ElfSource& source)
+{
+    if (in_debug_folder(path))
+        return true;
+    if (!source.root.empty() && path.native().starts_with(source.root + "/") &&
+        in_debug_folder(path.native().substr(source.root.size())))
+        return true;
+    const fs::path folder = fs::path(source.root + source.path).parent_path();
+    return source.path.find('/') != std::string::npos && folder.is_absolute() &&
+           (path.parent_path() == folder || path.parent_path() == folder / ".debug");
+}
+
+Fd open_for_reader(const std::string& name, const ElfSource& source)
+{
+    const fs::path path = fs::path(name).lexically_normal();
+    if (!path.is_absolute() || !may_open(path, source))
+        return {};
+    return open_regular(path);
+}
+
+} // namespace
+
+JailedFile::~JailedFile()
+{
+    std::lock_guard lock(slot_->mutex());
+    if (opened_in_ == 0 || opened_in_ != slot_->n_started() || !trouble_.empty())
+        return;
+    if (auto process = slot_->process(false);
+        process && opened_in_ == slot_->n_started())
+        (void)send(**process, reader_close, {}, -1);
+}
+
+Result<MessageBody> JailedFile::send(ReaderProcess& process, ReaderWord request,
+                                     const MessageWriter& arguments, int fd)
+{
+    MessageWriter body;
+    body.put(number_).raw(arguments.body().data(), arguments.body().size());
+    return process.call(request, body.body(), fd, [this](const std::string& path) {
+        return open_for_reader(path, *source_);
+    });
+}
+
+Result<MessageBody> JailedFile::send_open(ReaderProcess& process)
+{
+    MessageWriter arguments;
+    arguments.text(source_->path).text(source_->root);
+    arguments.raw(source_->bytes.data(), source_->bytes.size());
+    auto reply = send(process, reader_open, arguments, source_->fd.get());
+    if (reply)
+        opened_in_ = slot_->n_started();
+    return reply;
+}
+
+Error JailedFile::give_up(std::string why)
+{
+    trouble_ = std::move(why);
+    return {Code::corrupt, source_->path + ": " + trouble_};
+}
+
+Result<MessageBody> JailedFile::try_call(ReaderWord request,
+                                         const MessageWriter& arguments,
+                                         bool may_repeat)
+{
+    if (!trouble_.empty())
+        return Error{Code::corrupt, source_->path + ": " + trouble_};
+    auto process = slot_->process(reopen_ == Reopen::allowed);
+    if (!process)
+        return process.error();
+    if (opened_in_ != slot_->n_started() && reopen_ == Reopen::forbidden)
+        return give_up("the process that read its debug data has ended");
+    Result<MessageBody> reply = MessageBody();
+    if (opened_in_ != slot_->n_started() || request == reader_open)
+        reply = send_open(**process);
+    if (reply && request != reader_open)
+        reply = send(**process, request, arguments, -1);
+    if (reply || reply.error().code != Code::gone)
+        return reply;
+    if (may_repeat && !(*process)->timed_out() && reopen_ == Reopen::allowed)
+        return try_call(request, arguments, false);
+    return give_up(((*process)->timed_out() ? "it " : "its debug data ") +
+                   (*process)->why_ended());
+}
+
+Result<MessageBody> JailedFile::call(ReaderWord request, const MessageWriter& arguments)
+{
+    std::lock_guard lock(slot_->mutex());
+    return try_call(request, arguments, true);
+}
+
+Result<ElfFacts> JailedFile::open()
+{
+    auto reply = call(reader_open);
+    if (!reply)
+        return reply.error();
+    MessageReader in(reply->bytes());
+    ElfFacts facts;
+    if (!read_facts(in, facts)) {
+        reject_reply();
+        return Error{Code::corrupt, source_->path + ": " + trouble_};
+    }
+    return facts;
+}
+
+void JailedFile::reject_reply()
+{
+    std::lock_guard lock(slot_->mutex());
+    if (trouble_.empty())
+        give_up("its debug data made the reader send an invalid message");
+}
+
+std::optional<std::string> JailedFile::take_trouble()
+{
+    std::lock_guard lock(slot_->mutex());
+    if (trouble_.empty() || std::exchange(trouble_taken_, true))
+        return std::nullopt;
+    return trouble_;
+}
+
+} // namespace dt

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// A file that is open in a reader process. If the process was replaced, the file is
+// opened again.
+//
+// If the file ends the reader, the request is repeated once in a new process, because
+// the reader may have ended for another reason. If that process ends as well, or if the
+// request exceeded the time limit, the file is not read again.
+#pragma once
+
+#include "libdtrace/symbols/elf/elf_image.hpp"
+#include "libdtrace/symbols/reader/protocol.hpp"
+#include "libdtrace/symbols/reader/reader_slot.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace dt {
+
+class JailedFile {
+public:
+    // Whether the file may be opened again in a new process.
+    enum class Reopen { allowed, forbidden };
+
+    // `number` identifies the file in the process.
+    JailedFile(std::shared_ptr<ReaderSlot> slot,
+               std::shared_ptr<const ElfSource> source, std::uint64_t number)
+        : slot_(std::move(slot)), source_(std::move(source)), number_(number)
+    {
+    }
+    ~JailedFile(); // closes the file in the process
+    JailedFile(const JailedFile&) = delete;
+    JailedFile& operator=(const JailedFile&) = delete;
+
+    // Opens the file. Errors: those of ElfImage::open(); corrupt if the file ends the
+    // reader; those of ReaderProcess::start().
+    Result<ElfFacts> open();
+    // Sends a request. `arguments` follow the number of the file. Errors: corrupt if the
+    // file ends the reader; those that the reader returns.
+    Result<MessageBody> call(ReaderWord request, const MessageWriter& arguments = {});
+    // After this call, the file is not opened again in a new process, because the
+    // results that the old process returned would have no meaning there.
+    void forbid_reopening() { reopen_ = Reopen::forbidden; }
+
+    const std::shared_ptr<const ElfSource>& source() const { return source_; }
+    // Records that a reply was malformed. The file is not read again.
+    void reject_reply();
+    // Returns why the file is no longer read. Returns it only once.
+    std::optional<std::string> take_trouble();
+
+private:
+    Result<MessageBody> send_open(ReaderProcess& process);
+    Result<MessageBody> try_call(ReaderWord request, const MessageWriter& arguments,
+                                 bool may_repeat);
+    Result<MessageBody> send(ReaderProcess& process, ReaderWord request,
+                             const MessageWriter& body, int fd);
+    Error give_up(std::string why);
+
+    std::shared_ptr<ReaderSlot> slot_;
+    std::shared_ptr<const ElfSource> source_;
+    const std::uint64_t number_;
+    Reopen reopen_ = Reopen::allowed;
+    // The mutex of slot_ protects these members.
+    std::uint64_t opened_in_ = 0; // ReaderSlot::n_started() when the file was opened
+    std::string trouble_;         // why the file is not read; empty if it is
+    bool trouble_taken_ = false;
+};
+
+} // namespace dt

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/symbols/reader/reader_process.hpp"
+
+#include "base/clock_ns.hpp"
+#include "base/message.hpp"
+#include "base/no_signals.hpp"
+#include "libdtrace/symbols/debug/debug_folders.hpp"
+#include "libdtrace/symbols/reader/protocol.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace dt {
+
+namespace {
+
+constexpr int poll_ms = 100;
+constexpr std::uint64_t reap_ns = 1'000'000'000;
+
+// Undoes the signal handlers that dtrace has installed. The terminal sends its signals
+// to dtrace, which then ends the reader.
+void reset_signals()
+{
+    for (int number = 1; number < NSIG; number++)
+        std::signal(number, SIG_DFL);
+    for (int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE})
+        std::signal(number, SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+}
+
+} // namespace
+
+Result<std::unique_ptr<ReaderProcess>>
+ReaderProcess::start(std::function<void(Fd)> serve, Limits limits)
+{
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        return errno_error("start a symbol reader: socketpair");
+    Fd own(ends[0]), readers(ends[1]);
+    NoSignals during_fork;
+    const pid_t pid = ::fork();
+    if (pid < 0)
+        return errno_error("start a symbol reader: fork");
+    if (pid == 0) {
+        reset_signals();
+        own.reset();
+        ::prctl(PR_SET_NAME, "dtrace-reader", 0, 0, 0);
+        serve(std::move(readers));
+        ::_exit(0);
+    }
+    return std::unique_ptr<ReaderProcess>(
+        new ReaderProcess(std::move(own), pid, limits));
+}
+
+ReaderProcess::ReaderProcess(Fd socket, pid_t pid, Limits limits)
+    : pid_(pid), limits_(limits),
+      channel_(std::move(socket),
+               [this](int fd, short events) { return wait(fd, events); })
+{
+}
+
+ReaderProcess::~ReaderProcess()
+{
+    if (!ended_) {
+        ::kill(pid_, SIGKILL);
+        reap();
+    }
+}
+
+// Returns the CPU time of the process. Returns 0 if it cannot be read.
+std::uint64_t ReaderProcess::cpu_ns() const
+{
+    clockid_t clock{};
+    timespec used{};
+    if (::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &used) != 0)
+        return 0;
+    return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(used.tv_nsec);
+}
+
+// Waits for the process, which has exited or was killed, and returns a description of
+// its status. A process that does not end within a second is not waited for: a killed
+// process may be inside an uninterruptible read.
+std::string ReaderProcess::reap()
+{
+    int status = 0;
+    pid_t reaped = 0;
+    for (const std::uint64_t deadline = clock_ns(CLOCK_MONOTONIC) + reap_ns;
+         (reaped = ::waitpid(pid_, &status, WNOHANG)) == 0 &&
+         clock_ns(CLOCK_MONOTONIC) < deadline;)
+        ::usleep(200);
+    if (reaped != pid_)
+        return "ended the reader";
+    if (WIFSIGNALED(status))
+        return "ended the reader (signal " + std::to_string(WTERMSIG(status)) + ")";
+    return "ended the reader (exit status " + std::to_string(WEXITSTATUS(status)) + ")";
+}
+
+Error ReaderProcess::end(std::string why)
+{
+    if (!ended_) {
+        ended_ = true;
+        // A reader that closed its socket may still run.
+        if (!why.empty())
+            ::kill(pid_, SIGKILL);
+        const std::string status = reap();
+        why_ended_ = why.empty() ? status : std::move(why);
+    }
+    return {Code::gone, why_ended_};
+}
+
+Result<Ok> ReaderProcess::wait(int socket, short events)
+{
+    std::uint64_t last_cpu = cpu_ns(), idle_since = clock_ns(CLOCK_MONOTONIC);
+    for (;;) {
+        pollfd ready{socket, events, 0};
+        if (::poll(&ready, 1, poll_ms) > 0)
+            return Ok{};
+        const std::uint64_t now = clock_ns(CLOCK_MONOTONIC), cpu = cpu_ns();
+        if (cpu != last_cpu) {
+            last_cpu = cpu;
+            idle_since = now;
+        }
+        const bool too_long = cpu - std::min(cpu, cpu_at_request_ns_) > limits_.cpu_ns;
+        if (!too_long && now - idle_since <= limits_.idle_ns)
+            continue;
+        timed_out_ = true;
+        return end(too_long
+                       ? "took more than " +
+                             std::to_string(limits_.cpu_ns / 1'000'000'000) +
+                             " s of CPU time to read"
+                       : "could not be read within " +
+                             std::to_string(limits_.idle_ns / 1'000'000'000) + " s");
+    }
+}
+
+// Answers a request of the reader. The reader can name any path, so open_file() decides.
+Result<Ok> ReaderProcess::serve(const ReaderMessage& request, const OpenFile& open_file)
+{
+    MessageWriter out;
+    if (request.word == reader_wants_file) {
+        MessageReader in(request.body.bytes());
+        const std::string path = in.text();
+        const Fd file = in.ok() ? open_file(path) : Fd();
+        return channel_.send(reader_ok, {}, file.get());
+    }
+    out.text(request.fd ? path_of(request.fd) : std::string());
+    return channel_.send(reader_ok, out.body());
+}
+
+Result<MessageBody> ReaderProcess::call(std::uint32_t request,
+                                        std::span<const std::byte> body, int fd,
+                                        const OpenFile& open_file)
+{
+    if (ended_)
+        return Error{Code::gone, why_ended_};
+    cpu_at_request_ns_ = cpu_ns();
+    if (!channel_.send(request, body, fd))
+        return end("");
+    for (;;) {
+        auto reply = channel_.receive();
+        if (!reply)
+            return end(reply.error().code == Code::gone ? ""
+                                                        : "made the reader send an "
+                                                          "invalid message");
+        if (reply->word == reader_ok)
+            return std::move(reply->body);
+        if (reply->word == reader_error) {
+            MessageReader in(reply->body.bytes());
+            Error error = read_error(in);
+            if (error.code == Code::gone)
+                error.code = Code::corrupt;
+            return error;
+        }
+        if (reply->word != reader_wants_file && reply->word != reader_wants_path)
+            return end("made the reader send an invalid message");
+        if (!serve(*reply, open_file))
+            return end("");
+    }
+}
+
+} // namespace dt

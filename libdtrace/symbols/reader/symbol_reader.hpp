@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Reads the symbols of files in processes that have no rights (jail.hpp).
+//
+//   SymbolReader ──┬── one reader process for the tables of all files
+//                  └── a reader process for each file whose DWARF is needed
+//
+// A crash of the first process loses nothing: dtrace has received complete tables, and
+// another process can open the files again. DWARF is read entry by entry, and a DebugRef
+// has a meaning only in the process that returned it. Therefore each file with DWARF has
+// a process of its own, and a crash loses only the types of this file.
+//
+// Any thread may use a SymbolReader.
+#pragma once
+
+#include "libdtrace/symbols/elf/elf_image.hpp"
+#include "libdtrace/symbols/reader/reader_slot.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace dt {
+
+class SymbolReader : public std::enable_shared_from_this<SymbolReader> {
+public:
+    // The maximum number of processes for DWARF. Further files share the last process.
+    static constexpr std::size_t max_type_processes = 16;
+
+    static std::shared_ptr<SymbolReader> create();
+    // For tests: with other limits, and with another main function of the processes.
+    static std::shared_ptr<SymbolReader> create(ReaderSlot::Serve serve,
+                                                ReaderProcess::Limits limits);
+
+    // Errors are as in JailedFile::open().
+    Result<std::shared_ptr<ElfImage>> open(ElfSource source);
+    // Returns the demangled form of a name. Returns the name itself if it has none.
+    std::string demangled_or_same(std::string_view name);
+
+    // Internal to reader/: the process for tables, and the process for the next file
+    // with DWARF.
+    const std::shared_ptr<ReaderSlot>& slot_for_tables() const { return tables_; }
+    std::shared_ptr<ReaderSlot> slot_for_types();
+    // Internal to reader/: returns a new number for a file.
+    std::uint64_t next_number();
+
+private:
+    SymbolReader(ReaderSlot::Serve serve, ReaderProcess::Limits limits);
+
+    const ReaderSlot::Serve serve_;
+    const ReaderProcess::Limits limits_;
+    const std::shared_ptr<ReaderSlot> tables_;
+    std::mutex mutex_; // protects the members below
+    std::uint64_t last_number_ = 0;
+    std::size_t n_type_slots_ = 0;
+    std::shared_ptr<ReaderSlot> last_type_slot_;
+    // The results of demangled_or_same(), because stacks repeat names.
+    std::unordered_map<std::string, std::string> demangled_;
+};
+
+} // namespace dt
