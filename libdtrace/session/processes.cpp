@@ -204,6 +204,7 @@ Result<ps_prochandle*> Processes::create(const std::vector<std::string>& argv,
     const auto domain = domain_for(key);
     if (!domain)
         return domain.error();
+    images_.prepare();
     auto target = agent(*domain)->create(argv, env, evaltime);
     if (!target)
         return without_prefix(argv[0], without_prefix("start", target.error()));
@@ -220,6 +221,7 @@ Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
     const auto domain = domain_for(key);
     if (!domain)
         return domain.error();
+    images_.prepare();
     auto target = agent(*domain)->grab(pid);
     if (!target)
         return without_prefix("grab process " + std::to_string(pid), target.error());

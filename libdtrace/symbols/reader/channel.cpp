@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/symbols/reader/channel.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -19,20 +20,19 @@ struct Channel::Header {
     std::uint32_t in_memfd = 0;
     std::uint64_t n_bytes = 0;
     std::uint32_t n_fds = 0;
-    std::uint32_t unused = 0;
+    std::uint32_t has_news = 0;
 };
 
 namespace {
 
 constexpr std::size_t max_fds = 2; // the sender's descriptor, and a memfd with the body
-constexpr int all_seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
 
 Error gone()
 {
     return {Code::gone, "the other process has exited"};
 }
 
-Result<Fd> sealed_memfd(std::span<const std::byte> bytes)
+Result<Fd> memfd_with(std::span<const std::byte> bytes)
 {
     Fd memfd(::memfd_create("dtrace-symbols", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!memfd)
@@ -45,51 +45,31 @@ Result<Fd> sealed_memfd(std::span<const std::byte> bytes)
             return errno_error("write a memfd");
         bytes = bytes.subspan(static_cast<std::size_t>(n));
     }
-    if (::fcntl(memfd.get(), F_ADD_SEALS, all_seals) != 0)
-        return errno_error("seal a memfd");
     return memfd;
 }
 
-} // namespace
-
-Result<MessageBody> MessageBody::map(const Fd& memfd, std::uint64_t n_bytes)
+// Copies a memfd. Refuses any other file, because a read of a file on a FUSE file system
+// might never end. Only memfds and files on tmpfs have seals.
+Result<MessageBody> copy_memfd(const Fd& memfd, std::uint64_t n_bytes)
 {
-    const int seals = ::fcntl(memfd.get(), F_GET_SEALS);
     struct stat is {};
-    if (seals < 0 || (seals & all_seals) != all_seals ||
-        ::fstat(memfd.get(), &is) != 0 || std::cmp_less(is.st_size, n_bytes) ||
-        n_bytes == 0)
-        return Error{Code::corrupt,
-                     "the memfd of a message is not sealed or too short"};
-    void* at = ::mmap(nullptr, n_bytes, PROT_READ, MAP_SHARED, memfd.get(), 0);
-    if (at == MAP_FAILED)
-        return errno_error("map a message");
-    MessageBody body;
-    body.mapped_ = static_cast<const std::byte*>(at);
-    body.n_mapped_ = n_bytes;
+    if (::fcntl(memfd.get(), F_GET_SEALS) < 0 || ::fstat(memfd.get(), &is) != 0 ||
+        std::cmp_not_equal(is.st_size, n_bytes))
+        return Error{Code::corrupt, "the body of a message is not in a memfd"};
+    MessageBody body(n_bytes);
+    for (std::size_t done = 0; done < body.size();) {
+        const ssize_t n = ::pread(memfd.get(), body.data() + done, body.size() - done,
+                                  static_cast<off_t>(done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return Error{Code::corrupt, "the body of a message is truncated"};
+        done += static_cast<std::size_t>(n);
+    }
     return body;
 }
 
-MessageBody::MessageBody(MessageBody&& other) noexcept
-    : bytes_(std::move(other.bytes_)), mapped_(std::exchange(other.mapped_, nullptr)),
-      n_mapped_(other.n_mapped_)
-{
-}
-
-MessageBody& MessageBody::operator=(MessageBody&& other) noexcept
-{
-    if (this != &other) {
-        this->~MessageBody();
-        new (this) MessageBody(std::move(other));
-    }
-    return *this;
-}
-
-MessageBody::~MessageBody()
-{
-    if (mapped_ != nullptr)
-        ::munmap(const_cast<std::byte*>(mapped_), n_mapped_);
-}
+} // namespace
 
 Result<Ok> Channel::wait_forever(int socket, short events)
 {
@@ -179,7 +159,8 @@ Result<Ok> Channel::receive_all(std::span<std::byte> into, std::vector<Fd>* fds)
     return Ok{};
 }
 
-Result<Ok> Channel::send(std::uint32_t word, std::span<const std::byte> body, int fd)
+Result<Ok> Channel::send(std::uint32_t word, std::span<const std::byte> body, int fd,
+                         bool has_news)
 {
     if (body.size() > largest_bytes)
         return Error{Code::limit, "a message is larger than " +
@@ -192,7 +173,7 @@ Result<Ok> Channel::send(std::uint32_t word, std::span<const std::byte> body, in
         fds.push_back(fd);
     Fd memfd;
     if (body.size() > largest_inline_bytes) {
-        auto made = sealed_memfd(body);
+        auto made = memfd_with(body);
         if (!made)
             return made.error();
         memfd = std::move(*made);
@@ -201,9 +182,12 @@ Result<Ok> Channel::send(std::uint32_t word, std::span<const std::byte> body, in
         body = {};
     }
     header.n_fds = static_cast<std::uint32_t>(fds.size());
-    if (auto sent = send_all(std::as_bytes(std::span(&header, 1)), fds); !sent)
-        return sent;
-    return send_all(body, {});
+    header.has_news = has_news ? 1 : 0;
+    // One call sends the header and the body, so that the receiver wakes up only once.
+    std::vector<std::byte> message(sizeof header + body.size());
+    std::memcpy(message.data(), &header, sizeof header);
+    std::copy(body.begin(), body.end(), message.begin() + sizeof header);
+    return send_all(message, fds);
 }
 
 Result<ReaderMessage> Channel::receive()
@@ -220,8 +204,9 @@ Result<ReaderMessage> Channel::receive()
         return Error{Code::corrupt, "a message has an invalid header"};
     ReaderMessage message;
     message.word = header.word;
+    message.has_news = header.has_news != 0;
     if (in_memfd) {
-        auto body = MessageBody::map(fds.back(), header.n_bytes);
+        auto body = copy_memfd(fds.back(), header.n_bytes);
         if (!body)
             return body.error();
         message.body = std::move(*body);
@@ -230,7 +215,7 @@ Result<ReaderMessage> Channel::receive()
         std::vector<std::byte> body(header.n_bytes);
         if (received = receive_all(body, nullptr); !received)
             return received.error();
-        message.body = MessageBody(std::move(body));
+        message.body = std::move(body);
     }
     if (!fds.empty())
         message.fd = std::move(fds.front());

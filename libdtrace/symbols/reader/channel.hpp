@@ -3,8 +3,8 @@
 //
 //   message = header, then a small body; or a header and a memfd that contains the body
 //
-// dtrace does not trust the reader. A memfd from the reader is accepted only if it is
-// sealed, so that nobody can change or truncate it while dtrace reads it.
+// dtrace does not trust the reader. dtrace copies a memfd once and then uses only the
+// copy, so the reader cannot change the body while dtrace reads it.
 #pragma once
 
 #include "base/fd.hpp"
@@ -18,30 +18,11 @@
 
 namespace dt {
 
-// The body of a message, in memory of this process or in a mapped memfd.
-class MessageBody {
-public:
-    MessageBody() = default;
-    explicit MessageBody(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
-    // Maps the memfd for reading. Errors: corrupt if it is not sealed or too short.
-    static Result<MessageBody> map(const Fd& memfd, std::uint64_t n_bytes);
-    MessageBody(MessageBody&& other) noexcept;
-    MessageBody& operator=(MessageBody&& other) noexcept;
-    ~MessageBody();
-
-    std::span<const std::byte> bytes() const
-    {
-        return mapped_ != nullptr ? std::span(mapped_, n_mapped_) : std::span(bytes_);
-    }
-
-private:
-    std::vector<std::byte> bytes_;
-    const std::byte* mapped_ = nullptr;
-    std::size_t n_mapped_ = 0;
-};
+using MessageBody = std::vector<std::byte>;
 
 struct ReaderMessage {
     std::uint32_t word = 0; // ReaderWord (protocol.hpp)
+    bool has_news = false;  // see Channel::send()
     MessageBody body;
     Fd fd; // empty if none was sent
 };
@@ -61,9 +42,11 @@ public:
     {
     }
 
-    // Errors: gone if the other process has exited; limit if the body is too large;
-    // the errors of memfd_create(2); those of `wait`.
-    Result<Ok> send(std::uint32_t word, std::span<const std::byte> body, int fd = -1);
+    // Sends a message. In a reply, `has_news` says that the file has new cuts
+    // (reader_take_cuts). Errors: gone if the other process has exited; limit if the
+    // body is too large; the errors of memfd_create(2); those of `wait`.
+    Result<Ok> send(std::uint32_t word, std::span<const std::byte> body, int fd = -1,
+                    bool has_news = false);
     // Errors: gone if the other process has exited; corrupt if the message is
     // malformed; those of `wait`.
     Result<ReaderMessage> receive();

@@ -57,14 +57,23 @@ long open_file(const char* path, long flags)
     return fd ? fd.release() : -ENOENT;
 }
 
-long read_status(long folder, const char* path, struct stat* into)
+long read_status(long folder, const char* path, struct stat* into, bool of_link)
 {
-    if (*path == '\0') // AT_EMPTY_PATH: the descriptor itself
-        return ::syscall(SYS_fstat, folder, into) == 0 ? 0 : -errno;
-    Fd fd = the_broker->open_file(path);
-    if (!fd)
-        return -ENOENT;
-    return ::syscall(SYS_fstat, fd.get(), into) == 0 ? 0 : -errno;
+    Fd opened;
+    long fd = folder; // an empty path (AT_EMPTY_PATH) means the descriptor itself
+    if (const int own = own_descriptor(path); own >= 0 && of_link) {
+        *into = {};
+        into->st_mode = S_IFLNK | S_IRUSR;
+        return 0;
+    } else if (own >= 0) {
+        fd = own;
+    } else if (*path != '\0') {
+        opened = the_broker->open_file(path);
+        if (!opened)
+            return -ENOENT;
+        fd = opened.get();
+    }
+    return ::syscall(SYS_fstat, fd, into) == 0 ? 0 : -errno;
 }
 
 long read_link(const char* path, char* into, std::size_t n_bytes)
@@ -99,10 +108,10 @@ void handle_file_call(int, siginfo_t* info, void* context)
         break;
     case SYS_stat:
     case SYS_lstat:
-        result = read_status(-1, text(a), status(b));
+        result = read_status(-1, text(a), status(b), info->si_syscall == SYS_lstat);
         break;
     case SYS_newfstatat:
-        result = read_status(a, text(b), status(c));
+        result = read_status(a, text(b), status(c), (d & AT_SYMLINK_NOFOLLOW) != 0);
         break;
     case SYS_readlink:
         result = read_link(text(a), buffer(b), static_cast<std::size_t>(c));

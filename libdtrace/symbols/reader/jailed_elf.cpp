@@ -3,6 +3,8 @@
 
 #include "libdtrace/symbols/reader/jailed_types.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace dt {
@@ -30,17 +32,16 @@ template <class Read>
 MessageBody JailedElf::request(ReaderWord word, const MessageWriter& arguments,
                                Read read)
 {
-    may_have_cuts_ = true;
     auto reply = file_.call(word, arguments);
     if (!reply) {
         if (reply.error().code != Code::corrupt) // JailedFile reports that it ended
-            cuts_.push_back("no symbols for " + file_.source()->path + ": " +
-                            reply.error().text);
+            failures_.push_back("no symbols for " + file_.source()->path + ": " +
+                                reply.error().text);
         return {};
     }
-    MessageReader in(reply->bytes());
+    MessageReader in(reply->body);
     if (read(in) && in.ok())
-        return std::move(*reply);
+        return std::move(reply->body);
     file_.reject_reply();
     return {};
 }
@@ -52,7 +53,7 @@ const FunctionTable& JailedElf::functions()
     FunctionTable table;
     names_ = request(reader_functions, {},
                      [&](MessageReader& in) { return read_functions(in, table); });
-    functions_ = names_.bytes().empty() ? FunctionTable() : std::move(table);
+    functions_ = names_.empty() ? FunctionTable() : std::move(table);
     return *functions_;
 }
 
@@ -85,19 +86,10 @@ std::vector<std::string> JailedElf::suggest(std::string_view name)
 
 std::vector<std::string> JailedElf::take_cuts()
 {
-    std::vector<std::string> cuts;
-    if (std::exchange(may_have_cuts_, false)) {
-        request(reader_take_cuts, {},
-                [&](MessageReader& in) { return read_texts(in, cuts); });
-        may_have_cuts_ = false;
-    }
-    for (std::string& cut : std::exchange(cuts_, {}))
-        cuts.push_back(std::move(cut));
-    if (auto trouble = file_.take_trouble())
-        cuts.push_back("no symbols for " + file_.source()->path + ": " + *trouble);
+    std::vector<std::string> cuts = file_.take_cuts("symbols");
+    std::ranges::move(std::exchange(failures_, {}), std::back_inserter(cuts));
     if (types_ && *types_)
-        for (std::string& cut : (**types_)->take_cuts())
-            cuts.push_back(std::move(cut));
+        std::ranges::move((**types_)->take_cuts(), std::back_inserter(cuts));
     return cuts;
 }
 
@@ -150,7 +142,7 @@ CodePlaces JailedElf::code_places()
     const MessageBody reply = request(reader_code_places, {}, [&](MessageReader& in) {
         return read_places(in, places);
     });
-    return reply.bytes().empty() ? CodePlaces() : places;
+    return reply.empty() ? CodePlaces() : places;
 }
 
 StaticProbes JailedElf::static_probes()
@@ -159,7 +151,7 @@ StaticProbes JailedElf::static_probes()
     const MessageBody reply = request(reader_static_probes, {}, [&](MessageReader& in) {
         return read_probes(in, probes);
     });
-    return reply.bytes().empty() ? StaticProbes() : probes;
+    return reply.empty() ? StaticProbes() : probes;
 }
 
 } // namespace dt

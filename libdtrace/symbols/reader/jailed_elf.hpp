@@ -48,9 +48,7 @@ private:
     std::optional<FunctionTable> functions_;
     std::optional<std::vector<AddressRange>> frames_;
     std::optional<Result<std::unique_ptr<DebugTypes>>> types_;
-    std::vector<std::string> cuts_; // failures of requests
-    // Whether requests were sent since the last take_cuts().
-    bool may_have_cuts_ = false;
+    std::vector<std::string> failures_; // messages about requests that failed
 };
 
 } // namespace dt

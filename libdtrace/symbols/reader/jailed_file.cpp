@@ -14,6 +14,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr const char* invalid_message =
+    "its debug data made the reader send an invalid message";
+
 // Returns whether the reader may open a path while it reads `source`. It may open files
 // in the debug folders, in the same folders below the root of the source, and files next
 // to the source or in the directory .debug next to it. These are the places that
@@ -43,16 +46,19 @@ Fd open_for_reader(const std::string& name, const ElfSource& source)
 JailedFile::~JailedFile()
 {
     std::lock_guard lock(slot_->mutex());
-    if (opened_in_ == 0 || opened_in_ != slot_->n_started() || !trouble_.empty())
-        return;
-    if (auto process = slot_->process(false);
-        process && opened_in_ == slot_->n_started())
-        (void)send(**process, reader_close, {}, -1);
+    if (opened_in_ != 0 && opened_in_ == slot_->n_started())
+        slot_->unused.push_back(number_);
 }
 
-Result<MessageBody> JailedFile::send(ReaderProcess& process, ReaderWord request,
-                                     const MessageWriter& arguments, int fd)
+Result<ReaderMessage> JailedFile::send(ReaderProcess& process, ReaderWord request,
+                                       const MessageWriter& arguments, int fd)
 {
+    if (!slot_->unused.empty()) {
+        MessageWriter unused;
+        unused.list(std::exchange(slot_->unused, {}));
+        if (auto closed = process.call(reader_close, unused.body(), -1, {}); !closed)
+            return closed;
+    }
     MessageWriter body;
     body.put(number_).raw(arguments.body().data(), arguments.body().size());
     return process.call(request, body.body(), fd, [this](const std::string& path) {
@@ -60,7 +66,7 @@ Result<MessageBody> JailedFile::send(ReaderProcess& process, ReaderWord request,
     });
 }
 
-Result<MessageBody> JailedFile::send_open(ReaderProcess& process)
+Result<ReaderMessage> JailedFile::send_open(ReaderProcess& process)
 {
     MessageWriter arguments;
     arguments.text(source_->path).text(source_->root);
@@ -77,9 +83,9 @@ Error JailedFile::give_up(std::string why)
     return {Code::corrupt, source_->path + ": " + trouble_};
 }
 
-Result<MessageBody> JailedFile::try_call(ReaderWord request,
-                                         const MessageWriter& arguments,
-                                         bool may_repeat)
+Result<ReaderMessage> JailedFile::try_call(ReaderWord request,
+                                           const MessageWriter& arguments,
+                                           bool may_repeat)
 {
     if (!trouble_.empty())
         return Error{Code::corrupt, source_->path + ": " + trouble_};
@@ -88,11 +94,13 @@ Result<MessageBody> JailedFile::try_call(ReaderWord request,
         return process.error();
     if (opened_in_ != slot_->n_started() && reopen_ == Reopen::forbidden)
         return give_up("the process that read its debug data has ended");
-    Result<MessageBody> reply = MessageBody();
+    Result<ReaderMessage> reply = ReaderMessage();
     if (opened_in_ != slot_->n_started() || request == reader_open)
         reply = send_open(**process);
     if (reply && request != reader_open)
         reply = send(**process, request, arguments, -1);
+    if (reply)
+        has_news_ = reply->has_news;
     if (reply || reply.error().code != Code::gone)
         return reply;
     if (may_repeat && !(*process)->timed_out() && reopen_ == Reopen::allowed)
@@ -101,7 +109,8 @@ Result<MessageBody> JailedFile::try_call(ReaderWord request,
                    (*process)->why_ended());
 }
 
-Result<MessageBody> JailedFile::call(ReaderWord request, const MessageWriter& arguments)
+Result<ReaderMessage> JailedFile::call(ReaderWord request,
+                                       const MessageWriter& arguments)
 {
     std::lock_guard lock(slot_->mutex());
     return try_call(request, arguments, true);
@@ -112,7 +121,7 @@ Result<ElfFacts> JailedFile::open()
     auto reply = call(reader_open);
     if (!reply)
         return reply.error();
-    MessageReader in(reply->bytes());
+    MessageReader in(reply->body);
     ElfFacts facts;
     if (!read_facts(in, facts)) {
         reject_reply();
@@ -125,15 +134,23 @@ void JailedFile::reject_reply()
 {
     std::lock_guard lock(slot_->mutex());
     if (trouble_.empty())
-        give_up("its debug data made the reader send an invalid message");
+        give_up(invalid_message);
 }
 
-std::optional<std::string> JailedFile::take_trouble()
+std::vector<std::string> JailedFile::take_cuts(std::string_view what)
 {
     std::lock_guard lock(slot_->mutex());
-    if (trouble_.empty() || std::exchange(trouble_taken_, true))
-        return std::nullopt;
-    return trouble_;
+    std::vector<std::string> cuts;
+    if (std::exchange(has_news_, false))
+        if (auto reply = try_call(reader_take_cuts, {}, true)) {
+            MessageReader in(reply->body);
+            if (!read_texts(in, cuts))
+                give_up(invalid_message);
+        }
+    if (!trouble_.empty() && !std::exchange(trouble_taken_, true))
+        cuts.push_back("no " + std::string(what) + " for " + source_->path + ": " +
+                       trouble_);
+    return cuts;
 }
 
 } // namespace dt

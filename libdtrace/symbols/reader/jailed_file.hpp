@@ -13,8 +13,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace dt {
 
@@ -29,7 +30,7 @@ public:
         : slot_(std::move(slot)), source_(std::move(source)), number_(number)
     {
     }
-    ~JailedFile(); // closes the file in the process
+    ~JailedFile(); // the next request to the process closes the file there
     JailedFile(const JailedFile&) = delete;
     JailedFile& operator=(const JailedFile&) = delete;
 
@@ -38,23 +39,24 @@ public:
     Result<ElfFacts> open();
     // Sends a request. `arguments` follow the number of the file. Errors: corrupt if the
     // file ends the reader; those that the reader returns.
-    Result<MessageBody> call(ReaderWord request, const MessageWriter& arguments = {});
+    Result<ReaderMessage> call(ReaderWord request, const MessageWriter& arguments = {});
     // After this call, the file is not opened again in a new process, because the
     // results that the old process returned would have no meaning there.
     void forbid_reopening() { reopen_ = Reopen::forbidden; }
 
     const std::shared_ptr<const ElfSource>& source() const { return source_; }
+    // Returns the new cuts of the file (ElfTables::take_cuts()), and the reason if the
+    // file is no longer read. `what` is the kind of data that is lost then.
+    std::vector<std::string> take_cuts(std::string_view what);
     // Records that a reply was malformed. The file is not read again.
     void reject_reply();
-    // Returns why the file is no longer read. Returns it only once.
-    std::optional<std::string> take_trouble();
 
 private:
-    Result<MessageBody> send_open(ReaderProcess& process);
-    Result<MessageBody> try_call(ReaderWord request, const MessageWriter& arguments,
-                                 bool may_repeat);
-    Result<MessageBody> send(ReaderProcess& process, ReaderWord request,
-                             const MessageWriter& body, int fd);
+    Result<ReaderMessage> send_open(ReaderProcess& process);
+    Result<ReaderMessage> try_call(ReaderWord request, const MessageWriter& arguments,
+                                   bool may_repeat);
+    Result<ReaderMessage> send(ReaderProcess& process, ReaderWord request,
+                               const MessageWriter& body, int fd);
     Error give_up(std::string why);
 
     std::shared_ptr<ReaderSlot> slot_;
@@ -65,6 +67,7 @@ private:
     std::uint64_t opened_in_ = 0; // ReaderSlot::n_started() when the file was opened
     std::string trouble_;         // why the file is not read; empty if it is
     bool trouble_taken_ = false;
+    bool has_news_ = false; // the process has cuts that were not requested yet
 };
 
 } // namespace dt

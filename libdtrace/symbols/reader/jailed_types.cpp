@@ -23,11 +23,10 @@ JailedTypes::open(SymbolReader& reader, std::shared_ptr<const ElfSource> source)
 template <class Read>
 void JailedTypes::request(ReaderWord word, const MessageWriter& arguments, Read read)
 {
-    may_have_cuts_ = true;
     auto reply = file_->call(word, arguments);
     if (!reply)
         return;
-    MessageReader in(reply->bytes());
+    MessageReader in(reply->body);
     if (!read(in) || !in.ok())
         file_->reject_reply();
 }
@@ -116,17 +115,7 @@ std::vector<std::string_view> JailedTypes::names(Kind kind)
 
 std::vector<std::string> JailedTypes::take_cuts()
 {
-    std::vector<std::string> cuts;
-    if (std::exchange(may_have_cuts_, false)) {
-        request(reader_type_cuts, {},
-                [&](MessageReader& in) { return read_texts(in, cuts); });
-        may_have_cuts_ = false;
-        for (std::string& cut : cuts)
-            cut = file_->source()->path + ": " + cut;
-    }
-    if (auto trouble = file_->take_trouble())
-        cuts.push_back("no types for " + file_->source()->path + ": " + *trouble);
-    return cuts;
+    return file_->take_cuts("types");
 }
 
 } // namespace dt

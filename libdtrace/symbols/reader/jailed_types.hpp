@@ -39,8 +39,6 @@ private:
     std::unordered_map<DebugRef, DebugType> types_; // the types that were read
     std::map<std::pair<Kind, std::string>, std::optional<DebugRef>> found_;
     std::map<Kind, std::vector<std::string>> names_;
-    // Whether requests were sent since the last take_cuts().
-    bool may_have_cuts_ = false;
 };
 
 } // namespace dt

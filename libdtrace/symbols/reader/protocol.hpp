@@ -19,14 +19,14 @@
 
 namespace dt {
 
-// Requests to the reader; ReaderServer::answer() dispatches them. Except for `open`,
-// the body begins with the number of the image.
+// Requests to the reader; ReaderServer::answer() dispatches them. The
+// body begins with the number of the image, except that the body of `close` is a list of
+// numbers.
 // clang-format off
 #define READER_REQUESTS(X) /* X(name) */ \
     X(open) X(close) X(functions) X(match) X(suggest) X(take_cuts) X(find_variable) \
     X(has_types) X(open_types) X(frame_functions) X(code_places) X(static_probes) \
-    X(find_type) X(find_type_variable) X(find_enumerator) X(function_at) X(type) \
-    X(type_names) X(type_cuts)
+    X(find_type) X(find_type_variable) X(find_enumerator) X(function_at) X(type) X(type_names)
 // clang-format on
 
 enum ReaderWord : std::uint32_t {

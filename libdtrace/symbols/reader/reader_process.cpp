@@ -13,12 +13,14 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <mutex>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <vector>
 
 namespace dt {
 
@@ -26,6 +28,18 @@ namespace {
 
 constexpr int poll_ms = 100;
 constexpr std::uint64_t reap_ns = 1'000'000'000;
+
+// Killed processes that nothing has waited for yet. ReaderProcess::start() collects
+// them, so that the end of a session need not wait.
+std::mutex killed_mutex;
+std::vector<pid_t> killed;
+
+void collect_killed()
+{
+    std::lock_guard lock(killed_mutex);
+    std::erase_if(killed,
+                  [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
+}
 
 // Undoes the signal handlers that dtrace has installed. The terminal sends its signals
 // to dtrace, which then ends the reader.
@@ -45,6 +59,7 @@ void reset_signals()
 Result<std::unique_ptr<ReaderProcess>>
 ReaderProcess::start(std::function<void(Fd)> serve, Limits limits)
 {
+    collect_killed();
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
         return errno_error("start a symbol reader: socketpair");
@@ -73,10 +88,11 @@ ReaderProcess::ReaderProcess(Fd socket, pid_t pid, Limits limits)
 
 ReaderProcess::~ReaderProcess()
 {
-    if (!ended_) {
-        ::kill(pid_, SIGKILL);
-        reap();
-    }
+    if (ended_)
+        return;
+    ::kill(pid_, SIGKILL);
+    std::lock_guard lock(killed_mutex);
+    killed.push_back(pid_);
 }
 
 // Returns the CPU time of the process. Returns 0 if it cannot be read.
@@ -101,8 +117,11 @@ std::string ReaderProcess::reap()
          (reaped = ::waitpid(pid_, &status, WNOHANG)) == 0 &&
          clock_ns(CLOCK_MONOTONIC) < deadline;)
         ::usleep(200);
-    if (reaped != pid_)
+    if (reaped != pid_) {
+        std::lock_guard lock(killed_mutex);
+        killed.push_back(pid_);
         return "ended the reader";
+    }
     if (WIFSIGNALED(status))
         return "ended the reader (signal " + std::to_string(WTERMSIG(status)) + ")";
     return "ended the reader (exit status " + std::to_string(WEXITSTATUS(status)) + ")";
@@ -151,7 +170,7 @@ Result<Ok> ReaderProcess::serve(const ReaderMessage& request, const OpenFile& op
 {
     MessageWriter out;
     if (request.word == reader_wants_file) {
-        MessageReader in(request.body.bytes());
+        MessageReader in(request.body);
         const std::string path = in.text();
         const Fd file = in.ok() ? open_file(path) : Fd();
         return channel_.send(reader_ok, {}, file.get());
@@ -160,9 +179,9 @@ Result<Ok> ReaderProcess::serve(const ReaderMessage& request, const OpenFile& op
     return channel_.send(reader_ok, out.body());
 }
 
-Result<MessageBody> ReaderProcess::call(std::uint32_t request,
-                                        std::span<const std::byte> body, int fd,
-                                        const OpenFile& open_file)
+Result<ReaderMessage> ReaderProcess::call(std::uint32_t request,
+                                          std::span<const std::byte> body, int fd,
+                                          const OpenFile& open_file)
 {
     if (ended_)
         return Error{Code::gone, why_ended_};
@@ -176,9 +195,9 @@ Result<MessageBody> ReaderProcess::call(std::uint32_t request,
                                                         : "made the reader send an "
                                                           "invalid message");
         if (reply->word == reader_ok)
-            return std::move(reply->body);
+            return reply;
         if (reply->word == reader_error) {
-            MessageReader in(reply->body.bytes());
+            MessageReader in(reply->body);
             Error error = read_error(in);
             if (error.code == Code::gone)
                 error.code = Code::corrupt;

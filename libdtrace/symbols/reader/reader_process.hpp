@@ -41,8 +41,8 @@ public:
     // Sends a request, serves the reader's own requests, and returns the reply. Error
     // gone: the process has ended or was killed, and why_ended() returns the reason. All
     // other errors are the reader's reply.
-    Result<MessageBody> call(std::uint32_t request, std::span<const std::byte> body,
-                             int fd, const OpenFile& open_file);
+    Result<ReaderMessage> call(std::uint32_t request, std::span<const std::byte> body,
+                               int fd, const OpenFile& open_file);
 
     bool ended() const { return ended_; }
     // Returns for example "ended the reader (signal 11)".

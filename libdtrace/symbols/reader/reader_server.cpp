@@ -7,11 +7,14 @@
 #include "libdtrace/symbols/reader/jail.hpp"
 #include "libdtrace/symbols/reader/protocol.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace dt {
 
@@ -54,7 +57,7 @@ public:
         if (!channel_.send(reader_wants_path, {}, fd))
             return {};
         auto reply = channel_.receive();
-        return reply ? MessageReader(reply->body.bytes()).text() : std::string();
+        return reply ? MessageReader(reply->body).text() : std::string();
     }
 
 private:
@@ -63,7 +66,7 @@ private:
     bool answer(ReaderMessage& request)
     {
         Reply reply = Error{Code::invalid, "unknown request"};
-        MessageReader in(request.body.bytes());
+        MessageReader in(request.body);
         try {
             switch (request.word) {
 #define X(name)                                                                        \
@@ -82,10 +85,25 @@ private:
             reply = Error{Code::limit, "it needs too much memory"};
         }
         if (reply)
-            return static_cast<bool>(channel_.send(reader_ok, reply->body()));
+            return static_cast<bool>(
+                channel_.send(reader_ok, reply->body(), -1, collect_cuts(request)));
         MessageWriter out;
         write_error(out, reply.error());
         return static_cast<bool>(channel_.send(reader_error, out.body()));
+    }
+
+    // Collects the new cuts of the image that the request was about. Returns whether
+    // there are cuts that dtrace has not requested yet.
+    bool collect_cuts(const ReaderMessage& request)
+    {
+        if (request.word == reader_close || request.word == reader_demangle)
+            return false;
+        const auto number = MessageReader(request.body).get<std::uint64_t>();
+        auto cuts = images_.at(number)->take_cuts();
+        if (!cuts.empty())
+            std::ranges::move(cuts, std::back_inserter(cuts_[number]));
+        auto collected = cuts_.find(number);
+        return collected != cuts_.end() && !collected->second.empty();
     }
 
     // dtrace chooses the numbers of images. An unknown number is a defect of dtrace.
@@ -117,7 +135,10 @@ private:
 
     Reply close(MessageReader& in, ReaderMessage&)
     {
-        images_.erase(in.get<std::uint64_t>());
+        for (std::uint64_t number : in.list<std::uint64_t>()) {
+            images_.erase(number);
+            cuts_.erase(number);
+        }
         return MessageWriter();
     }
 
@@ -151,7 +172,7 @@ private:
     Reply take_cuts(MessageReader& in, ReaderMessage&)
     {
         MessageWriter out;
-        write_texts(out, image(in).take_cuts());
+        write_texts(out, std::exchange(cuts_[in.get<std::uint64_t>()], {}));
         return out;
     }
 
@@ -265,13 +286,6 @@ private:
         return out;
     }
 
-    Reply type_cuts(MessageReader& in, ReaderMessage&)
-    {
-        MessageWriter out;
-        write_texts(out, types(in).take_cuts());
-        return out;
-    }
-
     static Reply demangle_name(MessageReader& in)
     {
         MessageWriter out;
@@ -283,6 +297,8 @@ private:
     int socket_;
     Channel channel_;
     std::map<std::uint64_t, std::unique_ptr<ParsedElf>> images_;
+    // The cuts of each image that dtrace has not requested yet.
+    std::map<std::uint64_t, std::vector<std::string>> cuts_;
 };
 
 } // namespace

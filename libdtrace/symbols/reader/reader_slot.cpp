@@ -11,6 +11,7 @@ Result<ReaderProcess*> ReaderSlot::process(bool may_replace)
     if (process_ && !process_->ended() && (n_folders == n_folders_ || !may_replace))
         return process_.get();
     process_.reset();
+    unused.clear();
     auto started = ReaderProcess::start(serve_, limits_);
     if (!started)
         return started.error();
@@ -18,6 +19,11 @@ Result<ReaderProcess*> ReaderSlot::process(bool may_replace)
     n_started_++;
     n_folders_ = n_folders;
     return process_.get();
+}
+
+ReaderProcess* ReaderSlot::running() const
+{
+    return process_ && !process_->ended() ? process_.get() : nullptr;
 }
 
 } // namespace dt

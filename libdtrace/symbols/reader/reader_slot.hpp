@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace dt {
 
@@ -27,6 +28,11 @@ public:
     // `may_replace` is true, a process that does not know all of them is replaced.
     // Errors are as in ReaderProcess::start().
     Result<ReaderProcess*> process(bool may_replace);
+    // Returns the running process, and null if none runs.
+    ReaderProcess* running() const;
+    // Numbers of files that are still open in the process, but that nobody uses. The
+    // next request closes them.
+    std::vector<std::uint64_t> unused;
     // Returns how many processes the slot has started.
     std::uint64_t n_started() const { return n_started_; }
     std::mutex& mutex() { return mutex_; }

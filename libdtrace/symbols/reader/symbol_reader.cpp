@@ -28,6 +28,12 @@ SymbolReader::SymbolReader(ReaderSlot::Serve serve, ReaderProcess::Limits limits
 {
 }
 
+void SymbolReader::prepare()
+{
+    std::lock_guard lock(tables_->mutex());
+    (void)tables_->process(true); // open() reports a failure
+}
+
 Result<std::shared_ptr<ElfImage>> SymbolReader::open(ElfSource source)
 {
     auto shared = std::make_shared<const ElfSource>(std::move(source));
@@ -54,8 +60,8 @@ std::string SymbolReader::demangled_or_same(std::string_view name)
         std::lock_guard lock(tables_->mutex());
         auto process = tables_->process(true);
         auto reply = process ? (*process)->call(reader_demangle, request.body(), -1, {})
-                             : Result<MessageBody>(process.error());
-        MessageReader in(reply ? reply->bytes() : std::span<const std::byte>());
+                             : Result<ReaderMessage>(process.error());
+        MessageReader in(reply ? reply->body : std::span<const std::byte>());
         if (std::string text = in.text(); in.ok())
             demangled = std::move(text);
     }

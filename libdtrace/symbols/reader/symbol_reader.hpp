@@ -35,6 +35,9 @@ public:
     static std::shared_ptr<SymbolReader> create(ReaderSlot::Serve serve,
                                                 ReaderProcess::Limits limits);
 
+    // Starts the process for tables, which then enters its jail while dtrace does other
+    // work.
+    void prepare();
     // Errors are as in JailedFile::open().
     Result<std::shared_ptr<ElfImage>> open(ElfSource source);
     // Returns the demangled form of a name. Returns the name itself if it has none.

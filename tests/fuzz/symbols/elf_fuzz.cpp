@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     table.match("*foo*");
     table.suggest("malloc");
     (*image)->section(".plt");
-    for (const dt::StaticProbe& probe : dt::(*image)->static_probes().probes)
+    for (const dt::StaticProbe& probe : (*image)->static_probes().probes)
         if (probe.sites.empty())
             std::abort();              // a probe must have a site
     volatile std::uint64_t keep = sum; // ensures that the bytes are read

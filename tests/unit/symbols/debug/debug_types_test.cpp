@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Tests that victims/shapes.c and shapes.cpp have the same types in every form of
 // DWARF.
+#include "base/regular_file.hpp"
 #include "libdtrace/symbols/debug/debug_folders.hpp"
 #include "libdtrace/symbols/debug/debug_types.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
+#include "libdtrace/symbols/reader/symbol_reader.hpp"
 #include "scratch.hpp"
 
 #include <algorithm>
@@ -31,11 +33,12 @@ std::string shapes(const std::string& variant)
     return SHAPES "." + variant + ".so";
 }
 
+// A jailed reader parses the data, as it does for dtrace.
 class Shapes {
 public:
     explicit Shapes(const std::string& path)
     {
-        auto image = ElfImage::open(path);
+        auto image = SymbolReader::create()->open({open_regular(path), {}, path, ""});
         EXPECT_TRUE(image) << path;
         if (!image)
             return;

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+// Tests that a jailed reader returns the same tables as a parser in this process, and
+// that a file that ends the reader harms no other file.
+#include "libdtrace/symbols/reader/symbol_reader.hpp"
+
+#include "base/message.hpp"
+#include "base/regular_file.hpp"
+#include "libdtrace/symbols/debug/debug_folders.hpp"
+#include "libdtrace/symbols/debug/debug_types.hpp"
+#include "libdtrace/symbols/reader/channel.hpp"
+#include "libdtrace/symbols/reader/protocol.hpp"
+#include "libdtrace/symbols/reader/reader_server.hpp"
+#include "scratch.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+using namespace dt;
+
+namespace {
+
+constexpr std::uint64_t second_ns = 1'000'000'000;
+
+ElfSource source_of(const std::string& path)
+{
+    return {open_regular(path), {}, path, ""};
+}
+
+std::shared_ptr<ElfImage> opened(const std::shared_ptr<SymbolReader>& reader,
+                                 const std::string& path)
+{
+    auto image = reader->open(source_of(path));
+    EXPECT_TRUE(image) << image.error().text;
+    return image ? *image : nullptr;
+}
+
+// Everything that an image contains, as the bytes of the messages that transfer it.
+std::vector<std::byte> contents(ElfImage& image)
+{
+    MessageWriter out;
+    write_facts(out, image.facts());
+    write_functions(out, image.functions());
+    write_ranges(out, image.frame_functions());
+    write_places(out, image.code_places());
+    write_probes(out, image.static_probes());
+    for (const Function* function : image.match("*a*::*"))
+        out.put(function->addr);
+    write_texts(out, image.suggest("mallok"));
+    write_optional(out, image.find_variable("stdout"));
+    write_texts(out, image.take_cuts());
+    return out.body();
+}
+
+// A server that answers requests to open a file, and calls `answer` for all other
+// requests.
+template <class Answer> std::function<void(Fd)> server_with(Answer answer)
+{
+    return [answer](Fd socket) {
+        const int raw = socket.get();
+        Channel channel(std::move(socket));
+        for (;;) {
+            auto request = channel.receive();
+            if (!request)
+                return;
+            if (request->word == reader_open) {
+                MessageWriter out;
+                write_facts(out, {});
+                (void)channel.send(reader_ok, out.body());
+            } else if (request->word != reader_close) {
+                answer(channel, *request, raw);
+            }
+        }
+    };
+}
+
+// Returns the cuts of an image whose functions were requested from this server.
+std::vector<std::string> cuts_with(std::function<void(Fd)> serve,
+                                   ReaderProcess::Limits limits = {})
+{
+    auto reader = SymbolReader::create(std::move(serve), limits);
+    auto image = opened(reader, VICTIM);
+    EXPECT_TRUE(image->functions().all().empty());
+    EXPECT_TRUE(image->match("*").empty());
+    auto cuts = image->take_cuts();
+    EXPECT_TRUE(image->take_cuts().empty()) << "reported twice";
+    return cuts;
+}
+
+} // namespace
+
+TEST(SymbolReader, ReturnsWhatAParserInThisProcessReturns)
+{
+    auto reader = SymbolReader::create();
+    for (const std::string path :
+         {VICTIM, PARTS, STATIC_VICTIM, PLUGIN, "/usr/bin/python3.11",
+          "/lib/x86_64-linux-gnu/libc.so.6", SHAPES ".gcc_5.so"}) {
+        auto parsed = ElfImage::open(path);
+        ASSERT_TRUE(parsed) << path;
+        auto jailed = opened(reader, path);
+        ASSERT_TRUE(jailed) << path;
+        EXPECT_EQ(contents(**parsed), contents(*jailed)) << path;
+    }
+}
+
+TEST(SymbolReader, ReadsAnImageThatIsNotAFile)
+{
+    auto reader = SymbolReader::create();
+    auto image = reader->open({{}, read_file(VICTIM), "[memory]", ""});
+    ASSERT_TRUE(image);
+    EXPECT_NE((*image)->functions().find("main"), nullptr);
+    const Function* main = (*image)->functions().find("main");
+    EXPECT_TRUE((*image)->bytes(main->addr, main->n_bytes));
+}
+
+TEST(SymbolReader, ReturnsTheErrorOfAFileThatIsNotElf)
+{
+    auto image = SymbolReader::create()->open(source_of("/etc/passwd"));
+    ASSERT_FALSE(image);
+    EXPECT_EQ(image.error().code, Code::corrupt);
+    EXPECT_EQ(image.error().text, "/etc/passwd: not an ELF file");
+}
+
+TEST(SymbolReader, Demangles)
+{
+    auto reader = SymbolReader::create();
+    EXPECT_EQ(reader->demangled_or_same("_Z3fooi"), "foo(int)");
+    EXPECT_EQ(reader->demangled_or_same("_Zbroken"), "_Zbroken");
+    EXPECT_EQ(reader->demangled_or_same("malloc"), "malloc");
+}
+
+TEST(SymbolReader, OpensFilesAgainIfTheReaderWasKilled)
+{
+    auto reader = SymbolReader::create();
+    auto image = opened(reader, VICTIM), other = opened(reader, PLUGIN);
+    auto process = reader->slot_for_tables()->process(true);
+    ASSERT_TRUE(process);
+    ASSERT_EQ(::kill((*process)->pid(), SIGKILL), 0);
+    EXPECT_FALSE(image->functions().all().empty());
+    EXPECT_FALSE(other->functions().all().empty());
+    EXPECT_EQ(reader->slot_for_tables()->n_started(), 2U);
+    EXPECT_TRUE(image->take_cuts().empty());
+}
+
+TEST(SymbolReader, ReportsAFileThatEndsTheReader)
+{
+    static std::atomic<int>* n_crashes = static_cast<std::atomic<int>*>(::mmap(
+        nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    auto crash = [](Channel&, ReaderMessage&, int) {
+        ++*n_crashes;
+        std::signal(SIGSEGV, SIG_DFL);
+        std::raise(SIGSEGV);
+    };
+    EXPECT_EQ(
+        cuts_with(server_with(crash)),
+        (std::vector<std::string>{"no symbols for " VICTIM
+                                  ": its debug data ended the reader (signal 11)"}));
+    // The request was repeated once, and no request was sent after that.
+    EXPECT_EQ(*n_crashes, 2);
+}
+
+TEST(SymbolReader, AFileThatEndsTheReaderHarmsNoOtherFile)
+{
+    // This server crashes if it searches a pattern. All other requests go to a true
+    // reader.
+    auto crash_on_match = [](Fd socket) {
+        auto inner = ReaderProcess::start(serve_reader, {});
+        Channel channel(std::move(socket));
+        while (auto request = channel.receive()) {
+            if (request->word == reader_match)
+                std::abort();
+            auto reply =
+                (*inner)->call(request->word, request->body, request->fd.get(), {});
+            (void)channel.send(reader_ok, reply
+                                              ? std::span<const std::byte>(reply->body)
+                                              : std::span<const std::byte>());
+        }
+    };
+    auto reader = SymbolReader::create(crash_on_match, {});
+    auto evil = opened(reader, VICTIM), innocent = opened(reader, PLUGIN);
+    EXPECT_TRUE(evil->match("shop::*").empty());
+    EXPECT_EQ(evil->take_cuts().size(), 1U);
+    EXPECT_FALSE(innocent->functions().all().empty());
+    EXPECT_TRUE(innocent->take_cuts().empty());
+}
+
+TEST(SymbolReader, LimitsTheTimeOfARequest)
+{
+    auto sleep = [](Channel&, ReaderMessage&, int) { ::pause(); };
+    EXPECT_EQ(cuts_with(server_with(sleep), {60 * second_ns, second_ns}),
+              (std::vector<std::string>{"no symbols for " VICTIM
+                                        ": it could not be read within 1 s"}));
+    auto spin = [](Channel&, ReaderMessage&, int) {
+        for (std::atomic<int> i = 0;; ++i) {
+        }
+    };
+    EXPECT_EQ(
+        cuts_with(server_with(spin), {second_ns, 60 * second_ns}),
+        (std::vector<std::string>{"no symbols for " VICTIM
+                                  ": it took more than 1 s of CPU time to read"}));
+}
+
+TEST(SymbolReader, RefusesMalformedReplies)
+{
+    auto random = [](Channel& channel, ReaderMessage&, int) {
+        std::vector<std::byte> bytes(300);
+        for (std::byte& byte : bytes)
+            byte = static_cast<std::byte>(std::rand());
+        (void)channel.send(reader_ok, bytes);
+    };
+    const std::vector<std::string> refused{
+        "no symbols for " VICTIM
+        ": its debug data made the reader send an invalid message"};
+    EXPECT_EQ(cuts_with(server_with(random)), refused);
+    auto unknown = [](Channel& channel, ReaderMessage&, int) {
+        (void)channel.send(12345, {});
+    };
+    EXPECT_EQ(cuts_with(server_with(unknown)), refused);
+}
+
+// A body in a file that is no memfd, for example one on a FUSE file system.
+TEST(SymbolReader, RefusesABodyThatIsNotInAMemfd)
+{
+    auto in_a_file = [](Channel&, ReaderMessage&, int socket) {
+        const Fd file(::open(VICTIM, O_RDONLY));
+        struct {
+            std::uint32_t word = reader_ok, in_memfd = 1;
+            std::uint64_t n_bytes = 0;
+            std::uint32_t n_fds = 1, has_news = 0;
+        } header;
+        header.n_bytes = std::filesystem::file_size(VICTIM);
+        iovec part{&header, sizeof header};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        cmsghdr* rights = CMSG_FIRSTHDR(&message);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(sizeof(int));
+        const int fd = file.get();
+        std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
+        ::sendmsg(socket, &message, 0);
+    };
+    EXPECT_EQ(cuts_with(server_with(in_a_file)),
+              (std::vector<std::string>{
+                  "no symbols for " VICTIM
+                  ": its debug data made the reader send an invalid message"}));
+}
+
+// The reader may open the debug files of the image, and nothing else.
+TEST(SymbolReader, OpensOnlyDebugFilesForTheReader)
+{
+    Scratch scratch;
+    const std::string program = scratch.path("program");
+    std::filesystem::copy(VICTIM, program);
+    std::filesystem::create_directory(scratch.path(".debug"));
+    for (const char* name : {"near.debug", ".debug/below.debug", "secret"})
+        write_file(scratch.path(name), {std::byte{1}});
+    std::filesystem::create_symlink("/dev/zero", scratch.path("device"));
+    std::filesystem::create_directory(scratch.path("other"));
+    write_file(scratch.path("other/secret"), {std::byte{1}});
+    write_file(scratch.path(".debug/below.debug"), {std::byte{1}});
+
+    // Answers each request with the names of the files that could be opened.
+    auto probe = [folder = scratch.path("")](Channel& channel, ReaderMessage&, int) {
+        std::vector<std::string> could;
+        for (const std::string name :
+             {"near.debug", ".debug/below.debug", "other/secret", "device",
+              ".debug/../other/secret", "/etc/passwd", "/proc/self/mem",
+              "/usr/lib/debug/../../../etc/passwd"}) {
+            MessageWriter out;
+            out.text(name[0] == '/' ? name : folder + name);
+            (void)channel.send(reader_wants_file, out.body());
+            auto reply = channel.receive();
+            if (reply && reply->fd)
+                could.push_back(name);
+        }
+        MessageWriter out;
+        write_texts(out, could);
+        (void)channel.send(reader_ok, out.body());
+    };
+    auto reader = SymbolReader::create(server_with(probe), {});
+    auto image = opened(reader, program);
+    EXPECT_EQ(image->suggest("x"),
+              (std::vector<std::string>{"near.debug", ".debug/below.debug"}));
+}
+
+// All forms of damage to a valid message must be detected, or be harmless.
+TEST(SymbolReader, SurvivesDamagedMessages)
+{
+    auto image = ElfImage::open("/usr/bin/python3.11");
+    auto types = ElfImage::open(SHAPES ".gcc_5.so");
+    ASSERT_TRUE(image && types && (*types)->debug_types());
+    DebugTypes& debug = **(*types)->debug_types();
+    auto damage = [](const MessageWriter& valid, auto read) {
+        for (int i = 0; i < 400; i++) {
+            std::vector<std::byte> bytes = valid.body();
+            for (int n = std::rand() % 4; n >= 0; n--) {
+                // Most lengths and counts are at the beginning.
+                const std::size_t range = i % 2 != 0 ? bytes.size() : 64;
+                bytes[static_cast<std::size_t>(std::rand()) %
+                      std::min(range, bytes.size())] =
+                    static_cast<std::byte>(std::rand());
+            }
+            if (i % 5 == 0)
+                bytes.resize(static_cast<std::size_t>(std::rand()) % bytes.size());
+            MessageReader in(bytes);
+            read(in);
+        }
+    };
+    MessageWriter facts, functions, places, probes, type;
+    write_facts(facts, (*image)->facts());
+    damage(facts, [](MessageReader& in) {
+        ElfFacts read;
+        read_facts(in, read);
+    });
+    write_functions(functions, (*types)->functions());
+    damage(functions, [](MessageReader& in) {
+        FunctionTable table;
+        if (read_functions(in, table))
+            for (const Function& function : table.all())
+                (void)table.find(table.name(function));
+    });
+    write_places(places, (*types)->code_places());
+    damage(places, [](MessageReader& in) {
+        CodePlaces read;
+        read_places(in, read);
+    });
+    write_probes(probes, (*image)->static_probes());
+    damage(probes, [](MessageReader& in) {
+        StaticProbes read;
+        read_probes(in, read);
+    });
+    for (std::string_view name : debug.names(DebugTypes::Kind::Struct))
+        if (auto ref = debug.find(DebugTypes::Kind::Struct, name)) {
+            write_type(type, debug.type(*ref));
+            damage(type, [](MessageReader& in) {
+                DebugType read;
+                read_type(in, read);
+            });
+        }
+}
