@@ -212,5 +212,39 @@ def children_that_are_not_followed_do_not_map_the_arena(t):
                      "untraced mapped 0 sum 499500 status 0", "work 2000"):
             contains(out, line + "\n")
 
+def a_symbol_reader_has_no_rights(t):
+    with held(victim(t, "waiter", "1")) as target:
+        ready(target)
+        traced = Traced(t, f"pid{target.pid}:a.out:work:entry {COUNTED}", str(target.pid))
+        (reader,) = children_called(traced.process.pid, "dtrace-reader")
+        status = dict(line.split(":\t", 1) for line in
+                      pathlib.Path(f"/proc/{reader}/status").read_text().splitlines() if ":\t" in line)
+        for capabilities in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+            equal(int(status[capabilities], 16), 0, capabilities)
+        equal(status["NoNewPrivs"], "1")
+        equal(status["Seccomp"], "2", "a reader has a seccomp filter")
+        if os.geteuid() == 0: # the files of a process that is not dumpable belong to root
+            links = [os.readlink(entry) for entry in pathlib.Path(f"/proc/{reader}/fd").iterdir()]
+            allowed = ("/dev/null", "socket:", "/memfd:")
+            mapped = pathlib.Path(f"/proc/{target.pid}/maps").read_text()
+            equal([link for link in links if not link.startswith(allowed) and link not in mapped], [],
+                  "descriptors that the reader need not have")
+            maps = pathlib.Path(f"/proc/{reader}/maps").read_text()
+            equal(re.findall("memfd:dtrace-arena.*", maps), [], "the reader maps the arena")
+        traced.finish(signal.SIGINT)
+
+def a_symbol_reader_that_dies_is_replaced(t):
+    """libc's qsort() calls compare(). The symbols of libc are first needed when the stacks are printed, after the death
+    of the reader."""
+    with held(victim(t, "frames_fp")) as target:
+        wait_until(lambda: "libc.so.6" in pathlib.Path(f"/proc/{target.pid}/maps").read_text(), what="libc")
+        traced = Traced(t, f"pid{target.pid}:a.out:compare:entry {{ @[ustack()] = count(); }}", str(target.pid))
+        (reader,) = children_called(traced.process.pid, "dtrace-reader")
+        os.kill(reader, signal.SIGSEGV)
+        out = traced.finish(signal.SIGINT)
+        target.kill()
+    contains(out, "frames_fp`compare\n")
+    contains(out, "libc.so.6`qsort")
+
 if __name__ == "__main__":
     main(tests_in(globals()))

@@ -3,7 +3,7 @@
 import signal, subprocess
 
 from harness import *
-from traced import Traced, numbers, ready, released, table
+from traced import *
 
 # A target that replies to each line on its stdin. For "beat N", it reaches the probe N times. For "spoil", it
 # overwrites the memory that it shares with dtrace until the next line arrives. With the argument "sandbox", it installs
@@ -124,7 +124,7 @@ def shared_memory(pid):
     raise AssertionError(f"process {pid} shares no memory with dtrace")
 
 def agents_of(dtrace):
-    return [int(pid) for pid in pathlib.Path(f"/proc/{dtrace}/task/{dtrace}/children").read_text().split()]
+    return children_called(dtrace, "ptrace-agent")
 
 def events_of_all_users_are_counted_exactly(t):
     with targets(t, *USERS) as running:

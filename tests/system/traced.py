@@ -1,5 +1,5 @@
 """Functions for tests that count events in targets: starting victims and dtrace, and reading the results."""
-import os, re, shutil, subprocess, time
+import contextlib, os, pathlib, re, shutil, subprocess, time
 
 from harness import *
 
@@ -36,6 +36,15 @@ def ready(process):
 def victim(t, name, *args, **more):
     return subprocess.Popen([t.victim(name), *args], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, text=True, **more)
+
+def children_called(pid, name):
+    """Returns the children of a process that have this name: "ptrace-agent" or "dtrace-reader"."""
+    children = []
+    for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with contextlib.suppress(OSError): # it may have exited
+            if pathlib.Path(f"/proc/{child}/comm").read_text() == name + "\n":
+                children.append(int(child))
+    return children
 
 class Traced:
     """A dtrace process that traces running victims (-p). The constructor returns after the BEGIN probe has fired."""

@@ -123,6 +123,8 @@ Result<ArenaMemory> ArenaMemory::map(int device, std::uint64_t program_bytes,
                PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, device,
                static_cast<off_t>(program_bytes)) == MAP_FAILED)
         return errno_error("map the kernel's arena");
+    if (::madvise(base, total_bytes, MADV_DONTFORK) != 0)
+        return errno_error("keep the arena from child processes");
     return arena;
 }
 

@@ -180,14 +180,22 @@ Result<Ok> load_filter()
 
 Result<Ok> limit_resource(__rlimit_resource what, rlim_t most)
 {
-    const rlimit limit{most, most};
+    rlimit limit{};
+    if (::getrlimit(what, &limit) != 0)
+        return errno_error("getrlimit");
+    // An administrator's own limit may be lower.
+    limit.rlim_cur = limit.rlim_max = std::min(most, limit.rlim_max);
     return ::setrlimit(what, &limit) == 0 ? Result<Ok>(Ok{}) : errno_error("setrlimit");
 }
 
 // Limits the private memory of the process to half of the machine's memory. The parsers
-// limit what they need for one file to three eighths of it (DwarfTypes).
-Result<Ok> limit_memory()
+// limit what they need for one file to three eighths of it (DwarfTypes). dtrace limits
+// the CPU time of each request. The limit here ends a reader that outlives dtrace.
+Result<Ok> limit_resources()
 {
+    constexpr rlim_t longest_s = 3600;
+    if (auto limited = limit_resource(RLIMIT_CPU, longest_s); !limited)
+        return limited;
     const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
     return limit_resource(RLIMIT_DATA,
                           static_cast<rlim_t>(pages) / 2 * static_cast<rlim_t>(page));
@@ -232,7 +240,7 @@ Result<Ok> enter_jail(int kept, JailBroker& broker)
     action.sa_flags = SA_SIGINFO;
     if (::sigaction(SIGSYS, &action, nullptr) != 0)
         return errno_error("sigaction");
-    if (auto limited = limit_memory(); !limited)
+    if (auto limited = limit_resources(); !limited)
         return limited;
     return load_filter();
 #endif
