@@ -97,7 +97,7 @@ void ParsedElf::open_debugdata()
         debugdata_ = std::move(*elf);
 }
 
-// Loads the function symbols. If the image has a .symtab, no debug file_ is opened,
+// Loads the function symbols. If the image has a .symtab, no debug file is opened,
 // because it would contain the same symbols again.
 void ParsedElf::load_functions()
 {

@@ -33,12 +33,8 @@ MessageBody JailedElf::request(ReaderWord word, const MessageWriter& arguments,
                                Read read)
 {
     auto reply = file_.call(word, arguments);
-    if (!reply) {
-        if (reply.error().code != Code::corrupt) // JailedFile reports that it ended
-            failures_.push_back("no symbols for " + file_.source()->path + ": " +
-                                reply.error().text);
+    if (!reply)
         return {};
-    }
     MessageReader in(reply->body);
     if (read(in) && in.ok())
         return std::move(reply->body);
@@ -87,7 +83,6 @@ std::vector<std::string> JailedElf::suggest(std::string_view name)
 std::vector<std::string> JailedElf::take_cuts()
 {
     std::vector<std::string> cuts = file_.take_cuts("symbols");
-    std::ranges::move(std::exchange(failures_, {}), std::back_inserter(cuts));
     if (types_ && *types_)
         std::ranges::move((**types_)->take_cuts(), std::back_inserter(cuts));
     return cuts;

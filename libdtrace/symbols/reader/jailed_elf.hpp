@@ -48,7 +48,6 @@ private:
     std::optional<FunctionTable> functions_;
     std::optional<std::vector<AddressRange>> frames_;
     std::optional<Result<std::unique_ptr<DebugTypes>>> types_;
-    std::vector<std::string> failures_; // messages about requests that failed
 };
 
 } // namespace dt

@@ -113,7 +113,12 @@ Result<ReaderMessage> JailedFile::call(ReaderWord request,
                                        const MessageWriter& arguments)
 {
     std::lock_guard lock(slot_->mutex());
-    return try_call(request, arguments, true);
+    auto reply = try_call(request, arguments, true);
+    // try_call() has recorded why the file is no longer read. An error of open() is
+    // reported by its caller.
+    if (!reply && trouble_.empty() && request != reader_open)
+        failures_.push_back(reply.error().text);
+    return reply;
 }
 
 Result<ElfFacts> JailedFile::open()
@@ -147,9 +152,12 @@ std::vector<std::string> JailedFile::take_cuts(std::string_view what)
             if (!read_texts(in, cuts))
                 give_up(invalid_message);
         }
+    std::vector<std::string> reasons = std::exchange(failures_, {});
     if (!trouble_.empty() && !std::exchange(trouble_taken_, true))
+        reasons.push_back(trouble_);
+    for (const std::string& reason : reasons)
         cuts.push_back("no " + std::string(what) + " for " + source_->path + ": " +
-                       trouble_);
+                       reason);
     return cuts;
 }
 

@@ -38,7 +38,8 @@ public:
     // reader; those of ReaderProcess::start().
     Result<ElfFacts> open();
     // Sends a request. `arguments` follow the number of the file. Errors: corrupt if the
-    // file ends the reader; those that the reader returns.
+    // file ends the reader; those that the reader returns. take_cuts() also reports the
+    // errors. Any thread may call it.
     Result<ReaderMessage> call(ReaderWord request, const MessageWriter& arguments = {});
     // After this call, the file is not opened again in a new process, because the
     // results that the old process returned would have no meaning there.
@@ -67,6 +68,7 @@ private:
     std::uint64_t opened_in_ = 0; // ReaderSlot::n_started() when the file was opened
     std::string trouble_;         // why the file is not read; empty if it is
     bool trouble_taken_ = false;
+    std::vector<std::string> failures_; // other errors that the reader returned
     bool has_news_ = false; // the process has cuts that were not requested yet
 };
 
