@@ -133,16 +133,17 @@ constexpr std::array file_calls{
 
 constexpr std::array permitted_calls{
     // descriptors that the process has
-    SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(write), SCMP_SYS(lseek),
-    SCMP_SYS(close), SCMP_SYS(fstat), SCMP_SYS(sendmsg), SCMP_SYS(recvmsg),
-    SCMP_SYS(poll),
+    SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(write), SCMP_SYS(writev),
+    SCMP_SYS(lseek), SCMP_SYS(close), SCMP_SYS(fstat), SCMP_SYS(sendmsg),
+    SCMP_SYS(recvmsg), SCMP_SYS(poll),
     // memory
     SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(brk), SCMP_SYS(madvise),
     // the process itself
     SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn),
     SCMP_SYS(rt_sigprocmask), SCMP_SYS(restart_syscall), SCMP_SYS(getpid),
-    SCMP_SYS(gettid), SCMP_SYS(futex), SCMP_SYS(sched_yield), SCMP_SYS(clock_gettime),
-    SCMP_SYS(getrandom), SCMP_SYS(sysinfo)};
+    SCMP_SYS(gettid), SCMP_SYS(futex), SCMP_SYS(sched_yield),
+    SCMP_SYS(sched_getaffinity), SCMP_SYS(clock_gettime), SCMP_SYS(getrandom),
+    SCMP_SYS(sysinfo)};
 
 struct EndFilter {
     void operator()(void* filter) const { seccomp_release(filter); }
@@ -201,6 +202,17 @@ Result<Ok> limit_resources()
                           static_cast<rlim_t>(pages) / 2 * static_cast<rlim_t>(page));
 }
 
+void close_between(unsigned first, unsigned last)
+{
+    if (::close_range(first, last, 0) == 0)
+        return;
+    // Before Linux 5.9
+    const long most = ::sysconf(_SC_OPEN_MAX);
+    last = std::min(last, most > 0 ? static_cast<unsigned>(most) - 1 : 65535U);
+    for (unsigned fd = first; fd <= last; fd++)
+        ::close(static_cast<int>(fd));
+}
+
 // Replaces the standard descriptors by /dev/null, and closes all others.
 void close_descriptors(int kept)
 {
@@ -208,8 +220,8 @@ void close_descriptors(int kept)
     for (int standard : {0, 1, 2})
         ::dup2(null, standard);
     if (kept > 3)
-        ::close_range(3, static_cast<unsigned>(kept) - 1, 0);
-    ::close_range(static_cast<unsigned>(kept) + 1, ~0U, 0);
+        close_between(3, static_cast<unsigned>(kept) - 1);
+    close_between(static_cast<unsigned>(kept) + 1, ~0U);
 }
 
 Result<Ok> drop_capabilities()

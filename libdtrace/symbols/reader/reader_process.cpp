@@ -63,7 +63,12 @@ ReaderProcess::start(std::function<void(Fd)> serve, Limits limits)
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
         return errno_error("start a symbol reader: socketpair");
-    Fd own(ends[0]), readers(ends[1]);
+    // If dtrace was started without standard descriptors, a socket may have their
+    // numbers, which the jail uses for /dev/null.
+    Fd own(ends[0]), low(ends[1]), readers(::fcntl(low.get(), F_DUPFD_CLOEXEC, 3));
+    low.reset();
+    if (!readers)
+        return errno_error("start a symbol reader: fcntl");
     NoSignals during_fork;
     const pid_t pid = ::fork();
     if (pid < 0)
