@@ -24,7 +24,7 @@ JailedElf::open(std::shared_ptr<SymbolReader> reader,
 JailedElf::JailedElf(std::shared_ptr<SymbolReader> reader,
                      std::shared_ptr<const ElfSource> source)
     : reader_(std::move(reader)),
-      file_(reader_->slot_for_tables(), std::move(source), reader_->next_number())
+      file_(reader_->slot_for_tables(*source), source, reader_->next_number())
 {
 }
 

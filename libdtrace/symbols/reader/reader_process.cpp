@@ -123,6 +123,7 @@ std::string ReaderProcess::reap()
          clock_ns(CLOCK_MONOTONIC) < deadline;)
         ::usleep(200);
     if (reaped != pid_) {
+        ::kill(pid_, SIGKILL); // it may have closed its socket without exiting
         std::lock_guard lock(killed_mutex);
         killed.push_back(pid_);
         return "ended the reader";
@@ -136,7 +137,6 @@ Error ReaderProcess::end(std::string why)
 {
     if (!ended_) {
         ended_ = true;
-        // A reader that closed its socket may still run.
         if (!why.empty())
             ::kill(pid_, SIGKILL);
         const std::string status = reap();
@@ -145,28 +145,32 @@ Error ReaderProcess::end(std::string why)
     return {Code::gone, why_ended_};
 }
 
+Error ReaderProcess::give_up(const char* what, std::uint64_t limit_ns, const char* rest)
+{
+    timed_out_ = true;
+    return end(std::string(what) + " " + std::to_string(limit_ns / 1'000'000'000) +
+               " s" + (*rest != '\0' ? " " : "") + rest);
+}
+
 Result<Ok> ReaderProcess::wait(int socket, short events)
 {
     std::uint64_t last_cpu = cpu_ns(), idle_since = clock_ns(CLOCK_MONOTONIC);
     for (;;) {
         pollfd ready{socket, events, 0};
-        if (::poll(&ready, 1, poll_ms) > 0)
-            return Ok{};
+        const bool is_ready = ::poll(&ready, 1, poll_ms) > 0;
         const std::uint64_t now = clock_ns(CLOCK_MONOTONIC), cpu = cpu_ns();
+        if (is_ready && now - requested_at_ns_ <= limits_.total_ns)
+            return Ok{};
         if (cpu != last_cpu) {
             last_cpu = cpu;
             idle_since = now;
         }
-        const bool too_long = cpu - std::min(cpu, cpu_at_request_ns_) > limits_.cpu_ns;
-        if (!too_long && now - idle_since <= limits_.idle_ns)
-            continue;
-        timed_out_ = true;
-        return end(too_long
-                       ? "took more than " +
-                             std::to_string(limits_.cpu_ns / 1'000'000'000) +
-                             " s of CPU time to read"
-                       : "could not be read within " +
-                             std::to_string(limits_.idle_ns / 1'000'000'000) + " s");
+        if (cpu - std::min(cpu, cpu_at_request_ns_) > limits_.cpu_ns)
+            return give_up("took more than", limits_.cpu_ns, "of CPU time to read");
+        if (now - idle_since > limits_.idle_ns)
+            return give_up("could not be read within", limits_.idle_ns);
+        if (now - requested_at_ns_ > limits_.total_ns)
+            return give_up("could not be read within", limits_.total_ns);
     }
 }
 
@@ -190,6 +194,7 @@ Result<ReaderMessage> ReaderProcess::call(std::uint32_t request,
 {
     if (ended_)
         return Error{Code::gone, why_ended_};
+    requested_at_ns_ = clock_ns(CLOCK_MONOTONIC);
     cpu_at_request_ns_ = cpu_ns();
     if (!channel_.send(request, body, fd))
         return end("");

@@ -24,6 +24,8 @@ public:
         // The longest time without using CPU time, for example because a file is on a
         // FUSE file system whose server does not reply.
         std::uint64_t idle_ns = 10'000'000'000;
+        // The longest time altogether, even if the reader sends requests of its own.
+        std::uint64_t total_ns = 600'000'000'000;
     };
 
     // Forks. The child calls `serve` with its end of the socket, and exits. Errors:
@@ -55,13 +57,16 @@ private:
     ReaderProcess(Fd socket, pid_t pid, Limits limits);
     Result<Ok> wait(int socket, short events);
     Error end(std::string why);
+    // Kills the process, because it exceeded a limit.
+    Error give_up(const char* what, std::uint64_t limit_ns, const char* rest = "");
     std::string reap();
     std::uint64_t cpu_ns() const;
     Result<Ok> serve(const ReaderMessage& request, const OpenFile& open_file);
 
     pid_t pid_;
     Limits limits_;
-    std::uint64_t cpu_at_request_ns_ = 0; // CPU time of the process at the last request
+    // The time, and the CPU time of the process, when the last request was sent.
+    std::uint64_t requested_at_ns_ = 0, cpu_at_request_ns_ = 0;
     Channel channel_;
     bool ended_ = false, timed_out_ = false;
     std::string why_ended_;

@@ -4,12 +4,42 @@
 #include "libdtrace/symbols/reader/jailed_elf.hpp"
 #include "libdtrace/symbols/reader/protocol.hpp"
 #include "libdtrace/symbols/reader/reader_server.hpp"
+#include "process/maps.hpp"
 
+#include <array>
+#include <cstring>
+#include <linux/capability.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <utility>
 
 namespace dt {
 
 constexpr std::size_t max_demangled_names = 16384;
+
+// Returns whether the bytes are those of the vDSO in this process. Nearly all processes
+// have the same vDSO.
+static bool is_own_vdso(std::span<const std::byte> bytes)
+{
+    for (const Mapping& mapping : mappings_of(::getpid()))
+        if (mapping.path == "[vdso]")
+            return bytes.size() == mapping.end - mapping.begin &&
+                   std::memcmp(reinterpret_cast<const void*>(mapping.begin.value),
+                               bytes.data(), bytes.size()) == 0;
+    return false;
+}
+
+// Returns whether the kernel may permit this process to trace processes of other users.
+static bool may_trace_other_users()
+{
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> held{};
+    if (::syscall(SYS_capget, &header, held.data()) != 0)
+        return true;
+    return (held[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective &
+            CAP_TO_MASK(CAP_SYS_PTRACE)) != 0;
+}
 
 std::shared_ptr<SymbolReader> SymbolReader::create()
 {
@@ -24,14 +54,15 @@ std::shared_ptr<SymbolReader> SymbolReader::create(ReaderSlot::Serve serve,
 
 SymbolReader::SymbolReader(ReaderSlot::Serve serve, ReaderProcess::Limits limits)
     : serve_(std::move(serve)), limits_(limits),
-      tables_(std::make_shared<ReaderSlot>(serve_, limits))
+      names_(std::make_shared<ReaderSlot>(serve_, limits))
 {
 }
 
 void SymbolReader::prepare()
 {
-    std::lock_guard lock(tables_->mutex());
-    (void)tables_->process(true); // open() reports a failure
+    const std::shared_ptr<ReaderSlot> slot = slot_of_owner(0);
+    std::lock_guard lock(slot->mutex());
+    (void)slot->process(true); // open() reports a failure
 }
 
 Result<std::shared_ptr<ElfImage>> SymbolReader::open(ElfSource source)
@@ -57,8 +88,8 @@ std::string SymbolReader::demangled_or_same(std::string_view name)
     MessageWriter request;
     request.text(name);
     {
-        std::lock_guard lock(tables_->mutex());
-        auto process = tables_->process(true);
+        std::lock_guard lock(names_->mutex());
+        auto process = names_->process(true);
         auto reply = process ? (*process)->call(reader_demangle, request.body(), -1, {})
                              : Result<ReaderMessage>(process.error());
         MessageReader in(reply ? reply->body : std::span<const std::byte>());
@@ -70,6 +101,38 @@ std::string SymbolReader::demangled_or_same(std::string_view name)
         demangled_.clear();
     demangled_.emplace(std::move(key), demangled);
     return demangled;
+}
+
+std::shared_ptr<ReaderSlot> SymbolReader::new_table_slot()
+{
+    if (n_table_slots_ < max_table_processes) {
+        n_table_slots_++;
+        last_table_slot_ = std::make_shared<ReaderSlot>(serve_, limits_);
+    }
+    return last_table_slot_;
+}
+
+std::shared_ptr<ReaderSlot> SymbolReader::slot_of_owner(uid_t owner)
+{
+    std::lock_guard lock(mutex_);
+    std::shared_ptr<ReaderSlot>& slot = tables_[owner];
+    if (!slot)
+        slot = new_table_slot();
+    return slot;
+}
+
+std::shared_ptr<ReaderSlot> SymbolReader::slot_for_tables(const ElfSource& source)
+{
+    if (!may_trace_other_users())
+        return slot_of_owner(0);
+    struct stat is {};
+    if (source.fd && ::fstat(source.fd.get(), &is) == 0 &&
+        (is.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return slot_of_owner(is.st_uid);
+    if (!source.fd && is_own_vdso(source.bytes))
+        return slot_of_owner(0);
+    std::lock_guard lock(mutex_);
+    return new_table_slot();
 }
 
 std::shared_ptr<ReaderSlot> SymbolReader::slot_for_types()

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Reads the symbols of files in processes that have no rights (jail.hpp).
 //
-//   SymbolReader ──┬── one reader process for the tables of all files
-//                  └── a reader process for each file whose DWARF is needed
+//   SymbolReader ──┬── a reader process for the tables of all files of one owner
+//                  ├── a reader process for each file whose DWARF is needed
+//                  └── a reader process that demangles names
 //
-// A crash of the first process loses nothing: dtrace has received complete tables, and
+// A file that takes over its reader must not forge the tables of another user's files,
+// because dtrace plans its patches from these tables. Therefore each owner has a reader.
+// A file that others may write to, and a copy of memory, have one each. All files share
+// one reader if dtrace has no right to trace processes of other users (CAP_SYS_PTRACE).
+//
+// A crash of a reader for tables loses nothing: dtrace has received complete tables, and
 // another process can open the files again. DWARF is read entry by entry, and a DebugRef
 // has a meaning only in the process that returned it. Therefore each file with DWARF has
 // a process of its own, and a crash loses only the types of this file.
@@ -21,42 +27,50 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <unordered_map>
 
 namespace dt {
 
 class SymbolReader : public std::enable_shared_from_this<SymbolReader> {
 public:
-    // The maximum number of processes for DWARF. Further files share the last process.
-    static constexpr std::size_t max_type_processes = 16;
+    // The maximum number of processes for DWARF, and for tables. Further files share the
+    // last process.
+    static constexpr std::size_t max_type_processes = 16, max_table_processes = 64;
 
     static std::shared_ptr<SymbolReader> create();
     // For tests: with other limits, and with another main function of the processes.
     static std::shared_ptr<SymbolReader> create(ReaderSlot::Serve serve,
                                                 ReaderProcess::Limits limits);
 
-    // Starts the process for tables, which then enters its jail while dtrace does other
-    // work.
+    // Starts the process for tables of root's files, which then enters its jail while
+    // dtrace does other work.
     void prepare();
     // Errors are as in JailedFile::open().
     Result<std::shared_ptr<ElfImage>> open(ElfSource source);
     // Returns the demangled form of a name. Returns the name itself if it has none.
     std::string demangled_or_same(std::string_view name);
 
-    // Internal to reader/: the process for tables, and the process for the next file
-    // with DWARF.
-    const std::shared_ptr<ReaderSlot>& slot_for_tables() const { return tables_; }
+    // Internal to reader/: the process for the tables of a file, and the process for the
+    // next file with DWARF.
+    std::shared_ptr<ReaderSlot> slot_for_tables(const ElfSource& source);
     std::shared_ptr<ReaderSlot> slot_for_types();
     // Internal to reader/: returns a new number for a file.
     std::uint64_t next_number();
 
 private:
     SymbolReader(ReaderSlot::Serve serve, ReaderProcess::Limits limits);
+    std::shared_ptr<ReaderSlot> slot_of_owner(uid_t owner);
+    std::shared_ptr<ReaderSlot> new_table_slot(); // the caller holds mutex_
 
     const ReaderSlot::Serve serve_;
     const ReaderProcess::Limits limits_;
-    const std::shared_ptr<ReaderSlot> tables_;
-    std::mutex mutex_; // protects the members below
+    const std::shared_ptr<ReaderSlot> names_; // demangles
+    std::mutex mutex_;                        // protects the members below
+    // The key is the owner's user id. Slots that only one file uses have no key.
+    std::unordered_map<uid_t, std::shared_ptr<ReaderSlot>> tables_;
+    std::size_t n_table_slots_ = 0;
+    std::shared_ptr<ReaderSlot> last_table_slot_;
     std::uint64_t last_number_ = 0;
     std::size_t n_type_slots_ = 0;
     std::shared_ptr<ReaderSlot> last_type_slot_;

@@ -20,6 +20,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace dt;
 
@@ -138,13 +140,39 @@ TEST(SymbolReader, OpensFilesAgainIfTheReaderWasKilled)
 {
     auto reader = SymbolReader::create();
     auto image = opened(reader, VICTIM), other = opened(reader, PLUGIN);
-    auto process = reader->slot_for_tables()->process(true);
+    auto slot = reader->slot_for_tables(source_of(VICTIM));
+    auto process = slot->process(true);
     ASSERT_TRUE(process);
     ASSERT_EQ(::kill((*process)->pid(), SIGKILL), 0);
     EXPECT_FALSE(image->functions().all().empty());
     EXPECT_FALSE(other->functions().all().empty());
-    EXPECT_EQ(reader->slot_for_tables()->n_started(), 2U);
+    EXPECT_EQ(slot->n_started(), 2U);
     EXPECT_TRUE(image->take_cuts().empty());
+}
+
+// A hostile file must not be able to forge the tables of another user's files.
+TEST(SymbolReader, FilesOfDifferentOwnersHaveDifferentReaders)
+{
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root can give a file to another user";
+    auto reader = SymbolReader::create();
+    Scratch scratch;
+    for (const char* name : {"mine", "theirs", "theirs_too", "writable"})
+        std::filesystem::copy(VICTIM, scratch.path(name));
+    for (const char* name : {"theirs", "theirs_too"})
+        ASSERT_EQ(::chown(scratch.path(name).c_str(), 65534, 65534), 0);
+    ASSERT_EQ(::chmod(scratch.path("mine").c_str(), 0755), 0);
+    ASSERT_EQ(::chmod(scratch.path("writable").c_str(), 0777), 0);
+    auto slot_of = [&](const char* name) {
+        return reader->slot_for_tables(source_of(scratch.path(name)));
+    };
+    EXPECT_EQ(slot_of("mine"), slot_of("mine"));
+    EXPECT_EQ(slot_of("theirs"), slot_of("theirs_too"));
+    EXPECT_NE(slot_of("mine"), slot_of("theirs"));
+    EXPECT_NE(slot_of("writable"), slot_of("mine"));
+    EXPECT_NE(slot_of("writable"), slot_of("writable"));
+    const ElfSource memory{{}, read_file(VICTIM), "[memory]", ""};
+    EXPECT_NE(reader->slot_for_tables(memory), slot_of("mine"));
 }
 
 TEST(SymbolReader, ReportsAFileThatEndsTheReader)
@@ -203,6 +231,19 @@ TEST(SymbolReader, LimitsTheTimeOfARequest)
         cuts_with(server_with(spin), {second_ns, 60 * second_ns}),
         (std::vector<std::string>{"no symbols for " VICTIM
                                   ": it took more than 1 s of CPU time to read"}));
+}
+
+TEST(SymbolReader, LimitsTheTimeOfAReaderThatSendsRequestsOfItsOwn)
+{
+    auto ask = [](Channel& channel, ReaderMessage&, int) {
+        MessageWriter out;
+        out.text("/usr/lib/debug/x");
+        while (channel.send(reader_wants_file, out.body()) && channel.receive()) {
+        }
+    };
+    EXPECT_EQ(cuts_with(server_with(ask), {60 * second_ns, 60 * second_ns, second_ns}),
+              (std::vector<std::string>{"no symbols for " VICTIM
+                                        ": it could not be read within 1 s"}));
 }
 
 TEST(SymbolReader, RefusesMalformedReplies)
