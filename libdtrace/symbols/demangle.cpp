@@ -93,21 +93,18 @@ std::string needle_of(std::string_view pattern)
 {
     std::string_view best;
     std::size_t start = 0;
-    bool in_class = false;
     for (std::size_t i = 0; i <= pattern.size(); i++) {
-        if (i < pattern.size() && !in_class && letter(pattern[i]))
+        if (i < pattern.size() && letter(pattern[i]))
             continue;
         std::string_view run = pattern.substr(start, i - start);
-        if (!in_class && run.size() >= 4 && run.size() > best.size() &&
+        if (run.size() >= 4 && run.size() > best.size() &&
             made_up.find(run) == std::string_view::npos)
             best = run;
-        start = i + 1;
         if (i < pattern.size() && pattern[i] == '[')
-            in_class = true;
-        else if (i < pattern.size() && pattern[i] == ']')
-            in_class = false;
+            i = class_end(pattern, i).value_or(pattern.size()) - 1;
         else if (i < pattern.size() && pattern[i] == '\\')
-            start = ++i + 1;
+            ++i;
+        start = i + 1;
     }
     return std::string(best);
 }

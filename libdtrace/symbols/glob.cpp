@@ -70,6 +70,12 @@ std::optional<Step> match_one(std::string_view glob, std::size_t at, unsigned ch
 
 } // namespace
 
+std::optional<std::size_t> class_end(std::string_view glob, std::size_t at)
+{
+    auto step = match_class(glob, at, 0);
+    return step ? std::optional(step->next) : std::nullopt;
+}
+
 bool glob_valid(std::string_view glob)
 {
     for (std::size_t i = 0; i < glob.size();) {

@@ -6,6 +6,8 @@
 // nothing.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string_view>
 
 namespace dt {
@@ -13,5 +15,9 @@ namespace dt {
 bool glob_match(std::string_view glob, std::string_view text);
 bool is_glob(std::string_view pattern); // true if it has a special character
 bool glob_valid(std::string_view glob);
+
+// Returns the index after the character class that starts at glob[at] with '['. Returns
+// nullopt if the class is not closed.
+std::optional<std::size_t> class_end(std::string_view glob, std::size_t at);
 
 } // namespace dt

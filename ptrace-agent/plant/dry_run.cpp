@@ -9,6 +9,7 @@
 #include "ptrace-agent/plant/site_extents.hpp"
 
 #include <algorithm>
+#include <linux/capability.h>
 #include <unistd.h>
 
 namespace dt::agent {
@@ -37,12 +38,13 @@ private:
 };
 
 // Returns why the runtime cannot be loaded into the process, or an empty string. Checks
-// only for a seccomp filter, which must be suspended. This requires CAP_SYS_ADMIN. The
-// check assumes that root has this capability, and that no other user has it.
+// only for a seccomp filter, which must be suspended. This requires CAP_SYS_ADMIN.
 static std::string runtime_refusal(pid_t pid)
 {
     std::string status = read_proc_file(pid, "status");
-    if (status_number(status, "Seccomp") == 0 || geteuid() == 0)
+    const std::string own = read_proc_file(::getpid(), "status");
+    const std::uint64_t held = status_number(own, "CapEff", 0, 16);
+    if (status_number(status, "Seccomp") == 0 || (held >> CAP_SYS_ADMIN & 1) != 0)
         return {};
     return "the runtime cannot be loaded into the process: it runs under seccomp, and "
            "dtrace cannot suspend its filter, which requires CAP_SYS_ADMIN";

@@ -206,8 +206,9 @@ bool AgentClient::await(short events)
 {
     if (awaits_command_) {
         pollfd fd{socket_.get(), events, 0};
-        while (poll(&fd, 1, -1) < 0) {
-        }
+        while (poll(&fd, 1, -1) < 0)
+            if (errno != EINTR)
+                return false;
         return true;
     }
     if (wait_until_ready(socket_.get(), events, agent_))

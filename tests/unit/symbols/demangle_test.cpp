@@ -52,6 +52,15 @@ TEST(Demangle, PatternsMayNameWhatOnlyTheDemanglerWrites)
     EXPECT_TRUE(NameMatcher("operator new*").matches("_Znwm"));
 }
 
+// The words in a class are no words that a name must contain.
+TEST(Demangle, ABracketAtTheStartOfAClassIsAMemberOfIt)
+{
+    for (const char* pattern :
+         {"[]shopping]hop::*", "[!]abcdef]hop::*", "[\\]shopping]hop::*"})
+        EXPECT_TRUE(NameMatcher(pattern).matches("_ZNK4shop4Cart5totalEiPKc"))
+            << pattern;
+}
+
 // Returns a mangled name. Each level doubles the length of the demangled name. With 40
 // levels, the demangled name is longer than a terabyte.
 static std::string doubling_name(int levels)
