@@ -205,7 +205,8 @@ private:
         case DW_CFA_offset_extended_sf:
             return set_offset(reg, scaled(in.sleb()));
         case DW_CFA_GNU_negative_offset_extended:
-            return set_offset(reg, scaled(-in.uleb_as_signed()));
+            // The unsigned negation of -2^63 does not overflow.
+            return set_offset(reg, scaled(static_cast<std::int64_t>(-in.uleb())));
         case DW_CFA_restore_extended:
             return restore(reg);
         case DW_CFA_undefined:

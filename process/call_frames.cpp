@@ -13,6 +13,14 @@
 
 namespace dt {
 
+// Adds modulo 2^64 (DWARF 5, 2.5.1.4). The file contains the numbers, so a signed
+// addition could overflow.
+static std::int64_t wrapping_sum(std::int64_t a, std::int64_t b)
+{
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) +
+                                     static_cast<std::uint64_t>(b));
+}
+
 // The result of an expression: a base plus a number, or the word at that address.
 struct Term {
     enum Base : std::uint8_t { number, rsp, rbp, cfa } base = number;
@@ -48,7 +56,8 @@ public:
         case dwarf_rbp:
             return push({Term::rbp, offset});
         case dwarf_rip:
-            return push({Term::number, static_cast<std::int64_t>(at_.value) + offset});
+            return push({Term::number,
+                         wrapping_sum(static_cast<std::int64_t>(at_.value), offset)});
         default:
             return false;
         }
@@ -68,7 +77,7 @@ private:
         if (b.base != Term::number || a.word_at || b.word_at)
             return false;
         if (atom == DW_OP_plus) {
-            a.value += b.value;
+            a.value = wrapping_sum(a.value, b.value);
             return true;
         }
         if (a.base != Term::number)
@@ -101,7 +110,8 @@ private:
         case DW_OP_plus_uconst:
             if (n_ == 0 || stack_[n_ - 1].word_at)
                 return false;
-            stack_[n_ - 1].value += in.uleb_as_signed();
+            stack_[n_ - 1].value =
+                wrapping_sum(stack_[n_ - 1].value, in.uleb_as_signed());
             return true;
         case DW_OP_deref:
             if (n_ == 0 || stack_[n_ - 1].word_at)

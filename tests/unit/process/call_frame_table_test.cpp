@@ -4,6 +4,7 @@
 #include "process/call_frame_table.hpp"
 
 #include "base/fd.hpp"
+#include "process/call_frames.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -200,6 +201,63 @@ TEST(CallFrameTable, AnEntryWithARowAtEachByteIsEvaluatedOnce)
     }
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
     EXPECT_LT(used.tv_sec - began, 5); // 20 s if the entry were evaluated for each row
+}
+
+// Encodes a number as LEB128 in 10 bytes, for which signed and unsigned numbers do not
+// differ.
+std::string leb(std::uint64_t value)
+{
+    std::string out;
+    for (; out.size() < 9; value >>= 7)
+        out += static_cast<char>(0x80 | (value & 0x7f));
+    return out + static_cast<char>(value);
+}
+
+constexpr std::uint64_t largest = INT64_MAX;
+
+// The arithmetic is modulo 2^64 (DWARF 5, 2.5.1.4). Sanitizers detect signed overflows.
+TEST(CallFrameTable, NumbersOfExpressionsWrapAround)
+{
+    using namespace std::string_literals;
+    struct Case {
+        std::string expression;
+        std::int32_t from_rsp;
+    };
+    const Case cases[] = {
+        // DW_OP_breg7 n, DW_OP_plus_uconst n, DW_OP_plus_uconst 10
+        {"\x77" + leb(largest) + "\x23" + leb(largest) + "\x23\x0a", 8},
+        // DW_OP_breg7 8, DW_OP_breg16 n, DW_OP_lit8, DW_OP_and, DW_OP_plus
+        {"\x77\x08\x80"s + leb(largest) + "\x38\x1a\x22", 16},
+        // DW_OP_breg7 n, DW_OP_breg16 n - %rip, DW_OP_plus, DW_OP_plus_uconst 10
+        {"\x77" + leb(largest) + "\x80" + leb(largest - text_at) + "\x22\x23\x0a", 8},
+    };
+    for (const Case& one : cases) {
+        const auto n_bytes = static_cast<char>(one.expression.size());
+        const std::string section =
+            section_with(static_cast<char>(DW_CFA_def_cfa_expression) +
+                             std::string(1, n_bytes) + one.expression,
+                         16);
+        CallFrameTable table(as_bytes(section), 0);
+        const FrameRow* row = table.row_at(text_at);
+        ASSERT_NE(row, nullptr);
+        const auto rule = rule_of(*row, {text_at});
+        ASSERT_TRUE(rule.has_value());
+        EXPECT_EQ(rule->from, DT_RT_FROM_RSP);
+        EXPECT_EQ(rule->cfa, one.from_rsp);
+    }
+}
+
+TEST(CallFrameTable, TheSmallestNegativeOffsetWrapsAround)
+{
+    const std::string section = section_with(
+        static_cast<char>(DW_CFA_GNU_negative_offset_extended) +
+            std::string(1, static_cast<char>(dwarf_rbp)) + leb(largest + 1),
+        16);
+    CallFrameTable table(as_bytes(section), 0);
+    const FrameRow* row = table.row_at(text_at);
+    ASSERT_NE(row, nullptr);
+    EXPECT_EQ(row->rbp.how, RegisterRule::offset);
+    EXPECT_EQ(row->rbp.offset_from_cfa, 0); // 2^63 times the data factor -8
 }
 
 TEST(CallFrameTable, DamagedSectionsGiveRowsOrNone)
