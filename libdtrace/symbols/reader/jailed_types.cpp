@@ -38,7 +38,9 @@ std::optional<DebugRef> JailedTypes::find(Kind kind, std::string_view name)
         MessageWriter arguments;
         arguments.put(static_cast<std::uint8_t>(kind)).text(name);
         request(reader_find_type, arguments,
-                [&](MessageReader& in) { return read_optional(in, at->second); });
+                [&, &into = at->second](MessageReader& in) {
+                    return read_optional(in, into);
+                });
     }
     return at->second;
 }
@@ -95,8 +97,9 @@ DebugType JailedTypes::type(DebugRef ref)
     if (is_new) {
         MessageWriter arguments;
         arguments.put(ref);
-        request(reader_type, arguments,
-                [&](MessageReader& in) { return read_type(in, at->second); });
+        request(reader_type, arguments, [&, &into = at->second](MessageReader& in) {
+            return read_type(in, into);
+        });
     }
     return at->second;
 }
@@ -108,7 +111,9 @@ std::vector<std::string_view> JailedTypes::names(Kind kind)
         MessageWriter arguments;
         arguments.put(static_cast<std::uint8_t>(kind));
         request(reader_type_names, arguments,
-                [&](MessageReader& in) { return read_texts(in, at->second); });
+                [&, &into = at->second](MessageReader& in) {
+                    return read_texts(in, into);
+                });
     }
     return {at->second.begin(), at->second.end()};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/symbols/elf/static_probes.hpp"
 
+#include "libdtrace/symbols/elf/elf_image.hpp"
+
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <set>
