@@ -4,6 +4,7 @@
 // (NAME.cold).
 #include "libdtrace/symbols/elf/split_off.hpp"
 
+#include "libdtrace/symbols/elf/elf_image.hpp"
 #include "scratch.hpp"
 
 #include <algorithm>
