@@ -23,7 +23,24 @@ constexpr std::uint64_t window_bytes = 1 << 20;
 constexpr std::uint64_t overlap_bytes = 64 << 10;
 constexpr std::uint64_t largest_range_bytes = 64 << 20;
 
-Result<std::shared_ptr<ElfImage>> parse(ElfSource source)
+} // namespace
+
+Result<std::shared_ptr<ElfImage>> ElfImage::open(const std::string& path)
+{
+    Fd fd = open_regular(path);
+    if (fd)
+        return open(ElfSource{std::move(fd), {}, path, ""});
+    struct stat is {};
+    if (::stat(path.c_str(), &is) != 0)
+        return errno_error("open " + path);
+    if (!S_ISREG(is.st_mode))
+        return Error{Code::invalid, "open " + path + ": not a regular file"};
+    if (::access(path.c_str(), R_OK) != 0)
+        return errno_error("open " + path);
+    return Error{Code::limit, "open " + path + ": the file is too large"};
+}
+
+Result<std::shared_ptr<ElfImage>> ElfImage::open(ElfSource source)
 {
     auto copy = std::make_shared<ElfSource>();
     copy->path = source.path;
@@ -35,35 +52,6 @@ Result<std::shared_ptr<ElfImage>> parse(ElfSource source)
     if (!parsed)
         return parsed.error();
     return std::make_shared<ElfImage>(std::move(copy), std::move(*parsed));
-}
-
-} // namespace
-
-Result<std::shared_ptr<ElfImage>> ElfImage::open(const std::string& path)
-{
-    Fd fd = open_regular(path);
-    if (fd)
-        return open(std::move(fd), path);
-    struct stat is {};
-    if (::stat(path.c_str(), &is) != 0)
-        return errno_error("open " + path);
-    if (!S_ISREG(is.st_mode))
-        return Error{Code::invalid, "open " + path + ": not a regular file"};
-    if (::access(path.c_str(), R_OK) != 0)
-        return errno_error("open " + path);
-    return Error{Code::limit, "open " + path + ": the file is too large"};
-}
-
-Result<std::shared_ptr<ElfImage>> ElfImage::open(Fd fd, std::string path,
-                                                 std::string root)
-{
-    return parse({std::move(fd), {}, std::move(path), std::move(root)});
-}
-
-Result<std::shared_ptr<ElfImage>> ElfImage::from_bytes(std::vector<std::byte> bytes,
-                                                       std::string name)
-{
-    return parse({{}, std::move(bytes), std::move(name), ""});
 }
 
 ElfImage::ElfImage(std::shared_ptr<const ElfSource> source,

@@ -46,10 +46,7 @@ public:
     // headers; invalid if it is not a regular file; not_found, permission and io from
     // open().
     static Result<std::shared_ptr<ElfImage>> open(const std::string& path);
-    static Result<std::shared_ptr<ElfImage>> open(Fd fd, std::string path,
-                                                  std::string root = "");
-    static Result<std::shared_ptr<ElfImage>> from_bytes(std::vector<std::byte> bytes,
-                                                        std::string name);
+    static Result<std::shared_ptr<ElfImage>> open(ElfSource source);
 
     ElfImage(std::shared_ptr<const ElfSource> source,
              std::unique_ptr<ElfTables> tables);

@@ -21,9 +21,4 @@ Result<ReaderProcess*> ReaderSlot::process(bool may_replace)
     return process_.get();
 }
 
-ReaderProcess* ReaderSlot::running() const
-{
-    return process_ && !process_->ended() ? process_.get() : nullptr;
-}
-
 } // namespace dt

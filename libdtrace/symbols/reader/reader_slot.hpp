@@ -28,8 +28,6 @@ public:
     // `may_replace` is true, a process that does not know all of them is replaced.
     // Errors are as in ReaderProcess::start().
     Result<ReaderProcess*> process(bool may_replace);
-    // Returns the running process, and null if none runs.
-    ReaderProcess* running() const;
     // Numbers of files that are still open in the process, but that nobody uses. The
     // next request closes them.
     std::vector<std::uint64_t> unused;

@@ -10,7 +10,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     const auto* first = reinterpret_cast<const std::byte*>(data);
-    auto image = dt::ElfImage::from_bytes({first, first + size}, "fuzz");
+    auto image =
+        dt::ElfImage::open(dt::ElfSource{{}, {first, first + size}, "fuzz", ""});
     if (!image)
         return 0;
     const dt::FunctionTable& table = (*image)->functions();

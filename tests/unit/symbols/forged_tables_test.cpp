@@ -110,7 +110,7 @@ std::vector<std::byte> file_with(const Sections& sections)
 
 std::shared_ptr<ElfImage> image_with(const Sections& sections)
 {
-    auto image = ElfImage::from_bytes(file_with(sections), "forged");
+    auto image = ElfImage::open(ElfSource{{}, file_with(sections), "forged", ""});
     EXPECT_TRUE(image);
     return image ? *image : nullptr;
 }
@@ -259,7 +259,7 @@ TEST(ForgedTables, SectionsThatAreTooLargeAreReported)
     std::memcpy(&notes, at, sizeof notes);
     notes.sh_size = elf_limits::section_bytes + (std::uint64_t{16} << 20);
     std::memcpy(at, &notes, sizeof notes);
-    auto image = ElfImage::from_bytes(std::move(bytes), "forged");
+    auto image = ElfImage::open(ElfSource{{}, std::move(bytes), "forged", ""});
     ASSERT_TRUE(image);
     EXPECT_TRUE((*image)->static_probes().probes.empty());
     (*image)->static_probes();

@@ -191,7 +191,7 @@ TEST(ElfImage, ReadsDynamicSymbolsWithoutSectionHeaders)
     header.e_shnum = 0;
     header.e_shstrndx = 0;
     std::memcpy(bytes.data(), &header, sizeof(header));
-    auto image = ElfImage::from_bytes(std::move(bytes), "bare");
+    auto image = ElfImage::open(ElfSource{{}, std::move(bytes), "bare", ""});
     ASSERT_TRUE(image) << image.error().text;
     EXPECT_TRUE(has(**image, "malloc"));
     auto copies = (*image)->functions().find_all("memcpy");
@@ -241,7 +241,7 @@ TEST(ElfImage, RefusesByName)
     auto with = [&](std::size_t at, unsigned char value) {
         auto changed = bytes;
         changed[at] = std::byte{value};
-        return ElfImage::from_bytes(std::move(changed), "x");
+        return ElfImage::open(ElfSource{{}, std::move(changed), "x", ""});
     };
     auto narrow = with(EI_CLASS, ELFCLASS32);
     ASSERT_FALSE(narrow);

@@ -17,7 +17,7 @@ using namespace dt;
 
 static int read_all(const std::vector<std::byte>& bytes)
 {
-    auto image = ElfImage::from_bytes(bytes, "hostile");
+    auto image = ElfImage::open(ElfSource{{}, bytes, "hostile", ""});
     if (!image)
         return 0;
     int seen = 0;
@@ -109,7 +109,7 @@ TEST(HostileElf, SparseFilesOfExbibytesTakeNoMemory)
     if (::ftruncate(fd.get(), off_t{1} << 62) != 0)
         GTEST_SKIP() << "no sparse file of 4 EiB here";
     auto start = std::chrono::steady_clock::now();
-    auto image = ElfImage::open(std::move(fd), "sparse");
+    auto image = ElfImage::open(ElfSource{std::move(fd), {}, "sparse", ""});
     if (image) {
         (*image)->functions();
         (*image)->frame_functions();
@@ -157,7 +157,7 @@ TEST(HostileElf, ManySymbolsWithOneLongNameTakeLittleTime)
             move(section.sh_link, names_at, name_bytes);
         }
         auto start = std::chrono::steady_clock::now();
-        auto image = ElfImage::from_bytes(std::move(bytes), "long names");
+        auto image = ElfImage::open(ElfSource{{}, std::move(bytes), "long names", ""});
         ASSERT_TRUE(image);
         (*image)->functions();
         EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
