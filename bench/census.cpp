@@ -4,12 +4,14 @@
 //
 // For each file, the program counts the functions, the entries with a window
 // (fasttrap/patch.hpp), the returns, and the functions whose returns all have windows.
-// Parts that the compiler split off from functions do not count. It also counts the
-// refused sites by reason, and lists them with -v.
+// Parts that the compiler split off from functions do not count as functions. The
+// program also counts the refused sites for each reason, and lists these sites with -v.
+// It prints times in milliseconds.
 //
-// Times are in milliseconds. The goals are a window for 99.9 % of the entries, windows
-// for all returns in 99 % of the functions, and 300 ms for the extents of all entries
-// of node.
+// The goals are:
+// - windows for at least 99.9 % of the entries
+// - windows for all returns of at least 99 % of the functions
+// - at most 300 ms to compute the extents of all entries in /usr/bin/node (Node.js)
 #include "fasttrap/patch.hpp"
 #include "libdtrace/providers/module_extents.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -117,7 +119,7 @@ public:
 
 private:
     // Finds the returns of all functions. A jump to a part that the compiler split off
-    // from the function is not a return.
+    // from a function does not count as a return.
     void find_returns()
     {
         auto read = [&](dt::TargetAddr from, std::span<std::byte> into) {
@@ -143,8 +145,9 @@ private:
                              return_places_.end());
     }
 
-    // Plans windows. A file without a fixed address is planned at a typical load
-    // address, because the reach of a short jump depends on the address.
+    // Plans windows. Uses a typical load address for a file without a fixed address.
+    // The address matters because the jumps of short windows (fasttrap/patch.hpp) can
+    // reach only some distances, and must lead to user space.
     dt::WindowPlan plan(std::vector<dt::PatchSite> sites)
     {
         constexpr std::uint64_t usual_place = 0x5555'5555'4000;

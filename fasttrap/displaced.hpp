@@ -28,22 +28,26 @@
 // returns:
 //
 //   finished     The instruction has run. rip is where the program continues.
-//   unfinished   rip is at the original. If a signal arrived, the caller delivers it.
-//                Otherwise the caller runs the instruction again. It repeats a string
-//                instruction. It emulates a call, ret or indirect jump, of which the
-//                copy has made only the memory access.
+//   unfinished   The effect of the instruction is not complete. Either the thread
+//                stopped before the end of the copy, or the copy has made only the
+//                memory access of a call, ret or indirect jump (access_only). rip is
+//                the address of the original. If the stop is for a signal of the
+//                program, the caller delivers it. Otherwise the caller begins again at
+//                plan_displaced(). A string instruction then continues with the
+//                remaining iterations. A call, ret or indirect jump is then emulated.
 //   elsewhere    rip was not in the slot (sigreturn, exec). The registers are
 //                unchanged.
 //
 // - The caller must also apply finish_out_of_line() to a child process that a system
 //   call in the slot creates, before the child runs.
-// - The copy that plan_after_fault() plans makes the memory access in the thread. So
-//   stack growth, userfaultfd and the program's SIGSEGV handler work as usual.
+// - The thread itself executes the copy that plan_after_fault() returns, so the memory
+//   access is the thread's own. Stack growth, userfaultfd and the program's SIGSEGV
+//   handler work as usual.
 // - The siginfo of SIGILL, SIGFPE and SIGTRAP contains the address of the copy.
 //   original_address() converts it to the address of the original.
-// - If the copy could access the memory but the second emulation faults again, ptrace
-//   cannot access this memory. The caller must remove the tracepoint and let the thread
-//   run the original.
+// - If the copy could access the memory, but the emulation after the copy faults again,
+//   ptrace cannot access this memory. The caller must remove the tracepoint and let the
+//   thread run the original.
 // - If an x87 instruction ran as a copy, fnstenv and fxsave store the copy's address
 //   as the x87 instruction pointer.
 #pragma once

@@ -37,7 +37,8 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
 // branch to this instruction would not trap.
 bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 
-// Returns whether all jumps can lead to user space.
+// Returns whether each jump can lead to an address in user space. If a jump after the
+// first one can reach only one range of 16 MiB, the entire range must be in user space.
 bool is_reachable(const Window& window);
 
 // Says which jumps of a chain lead far away. The most significant byte of such a jump's

@@ -7,8 +7,9 @@
  *
  * When a CPU goes offline, perf removes its counters. When the CPU comes online
  * again, a work item (dt_came_work) opens new counters. Events that occur on
- * this CPU before that are not counted. The hotplug callback dt_cpu_came()
- * cannot open counters itself, because perf takes the hotplug lock.
+ * this CPU before the new counters are open are not counted. The hotplug
+ * callback dt_cpu_came() cannot open counters itself, because perf takes the
+ * hotplug lock.
  *
  * perf calls dt_overflow() in any context, including NMIs. If a counter
  * overflows too often, perf may stop the counter until the next tick. Each stop
@@ -17,8 +18,8 @@
  * Counters are pinned, so that perf does not share a counter of the processor
  * between several events. The probe is refused if no counter is free.
  *
- * arg0 is the program counter if the overflow was in the kernel, otherwise 0.
- * arg1 is the program counter if it was in a process, otherwise 0.
+ * arg0 is the program counter if the overflow occurred in the kernel, otherwise
+ * 0. arg1 is the program counter if it occurred in a process, otherwise 0.
  *
  * Lock order: the consumer's mutex, dt_counters_lock, perf's locks and the
  * hotplug lock.

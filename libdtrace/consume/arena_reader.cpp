@@ -12,7 +12,8 @@
 
 namespace dt {
 
-// An aggregation buffer with at least this many bytes is read before the next round.
+// If an aggregation buffer contains at least this many bytes, wants_snapshot() returns
+// true, so the buffer is read without waiting for the next round.
 constexpr std::uint64_t early_bytes = 1 << 20;
 
 ArenaReader::ArenaReader(const Consumer::Config& config, void* arena,
@@ -203,7 +204,7 @@ Result<Ok> ArenaReader::snapshot(DrainKind kind)
     std::byte* to = agg_copy_.room(room_bytes);
     if (!to)
         return Error{Code::limit, "read the aggregations: out of memory", ENOMEM};
-    // The buffers of parked shards are full too.
+    // The limit includes the buffers of parked shards, which are almost full.
     const std::uint64_t enough =
         (round_buffers() + arena_->plan.n_parkable) * room_bytes;
     std::uint64_t copied = 0;

@@ -89,9 +89,12 @@ void defer_signal(Thread& thread, const siginfo_t& info)
     cancel_deferred(*thread.process, info.si_signo);
     if (take_job_control(thread, info))
         return;
-    // There are two cases if a deferred signal with this number was sent again. Either
-    // `info` is our signal, which has stopped the thread in our code once more. Or
-    // another signal arrived first, and the kernel has merged the two.
+    // If a deferred signal with this number was sent again, there are three cases:
+    // - `info` is our signal, which has stopped the thread in our code once more.
+    // - Another standard signal arrived before our signal, and the kernel has merged
+    //   our signal into it.
+    // - Another real-time signal arrived before our signal, which is still queued. The
+    //   other signal is deferred separately.
     auto sent =
         std::find_if(thread.deferred.begin(), thread.deferred.end(),
                      [&info](const DeferredSignal& each) {
@@ -130,9 +133,10 @@ void restore_deferred(Thread& thread, int signal)
     bool is_ours = get_siginfo(thread.tid, now) && is_resent(now);
     if (is_ours)
         set_siginfo(thread.tid, sent->info);
-    // If the siginfo is not ours, another signal with this number arrived first. The
-    // kernel has merged a standard signal with ours. If ours is a real-time signal, it
-    // is still queued.
+    // If the siginfo is not ours, another signal with this number arrived before our
+    // signal. If the number is that of a standard signal, the kernel has merged our
+    // signal into the other one. If it is that of a real-time signal, our signal is
+    // still queued, and the thread will stop for it later.
     if (is_ours || signal < SIGRTMIN)
         thread.deferred.erase(sent);
 }
@@ -164,8 +168,9 @@ void resend_deferred(Thread& thread)
 int exchange_deferred(Thread& thread, int signal)
 {
     // An ignored signal interrupts the system call of a traced thread, but not of an
-    // untraced one. So the call is repeated. A stop signal may interrupt the call in an
-    // untraced thread, too (signal(7)), so the call is not repeated.
+    // untraced one. So the call is repeated. After a stop signal, the call is not
+    // repeated, because a stop signal may also interrupt the call of an untraced thread
+    // (signal(7)).
     if (!is_stop_signal(signal))
         repeat_wait(thread.tid);
     if (!has_deferred(thread))

@@ -313,9 +313,10 @@ void Follower::begin_program(Thread& thread)
     for (auto& [tid, other] : process.threads) {
         if (other.get() == &thread)
             continue;
-        // The thread that called execve(2) now has the leader's tid, but its deferred
-        // signals are recorded under its old tid. So the deferred signals of all other
-        // threads are moved to the leader.
+        // The thread that called execve(2) now has the leader's tid, and `thread` is
+        // the record of this tid. The thread's deferred signals are still in the record
+        // of its old tid. The loop does not know the old tid, so it moves the deferred
+        // signals of all other records to `thread`.
         std::copy_if(other->deferred.begin(), other->deferred.end(),
                      std::back_inserter(thread.deferred),
                      [](const DeferredSignal& each) { return !each.sent; });
@@ -324,7 +325,7 @@ void Follower::begin_program(Thread& thread)
     process.space->slots.free(thread.tid);
     thread.step.active = false;
     thread.reenter = false;
-    thread.in_vfork = false; // a leader that waited for its vfork child has exited
+    thread.in_vfork = false; // the old leader, which may have set it, has exited
     thread.fs_base = 0;
     thread.changes_base = false;
     thread.gs_key = 0;

@@ -71,7 +71,7 @@ public:
 private:
     // Releases all processes of an address space. With Try::again, returns false if a
     // thread did not stop or leave our code in time. If it returns false, the threads
-    // continue. The text may be restored, but our code stays mapped.
+    // continue. The original text may already be restored, but our code stays mapped.
     bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
     // Waits for the threads that must receive deferred signals before they are
     // detached. After the timeout, detaches from them anyway, and deferred signals may
@@ -86,8 +86,8 @@ private:
     void report_lost_signals(const Thread& thread);
     // Returns the time limit for all calls that unmap the runtime of one target.
     std::uint64_t unmap_limit_ns() const;
-    // Returns the address spaces that have not been released yet. Kills commands that
-    // the client has not started.
+    // Returns the address spaces that have not been released yet. If a command (-c) is
+    // still held because the client has not requested its start, kills its process.
     std::vector<std::shared_ptr<AddressSpace>> take_unreleased();
 
     Tracees& tracees_;
@@ -98,7 +98,9 @@ private:
     HitHandler& hits_;
     RuntimeExit& runtime_exit_;
     Follower& follower_;
-    std::size_t n_slow_unmaps_ = 0; // since the consumer exited
+    // Number of targets whose unmapping took more than a quarter of its time limit,
+    // since the consumer exited.
+    std::size_t n_slow_unmaps_ = 0;
 };
 
 } // namespace dt::agent

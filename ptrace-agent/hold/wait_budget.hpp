@@ -49,8 +49,9 @@ public:
         return spent_ns_ + (n_waits_ != 0 ? monotonic_ns() - since_ns_ : 0);
     }
     bool is_spent() const { return spent_ns() >= limit_ns_; }
-    // Returns the CPU time, in ns, that a thread has used since the budget was spent.
-    // The first call for a thread returns 0. `ran_ns` is the thread's total CPU time.
+    // Returns the CPU time, in ns, that a thread has used since the first call for this
+    // thread, which returns 0. `ran_ns` is the thread's total CPU time. Must be called
+    // only while the budget is spent. restart() makes the next call the first one.
     std::uint64_t run_since_spent(pid_t tid, std::uint64_t ran_ns)
     {
         return ran_ns - ran_ns_.try_emplace(tid, ran_ns).first->second;
@@ -80,9 +81,12 @@ private:
     std::uint64_t turn_ = 0;
     std::uint64_t limit_ns_ = stop_timeout_ns;
     std::uint64_t spent_ns_ = 0;
-    std::uint64_t since_ns_ = 0; // when the outermost wait began, or the budget was set
-    std::unordered_map<pid_t, std::uint64_t>
-        ran_ns_; // CPU time at the first call to run_since_spent()
+    // The time at which the outermost wait began or the budget was set, whichever was
+    // later.
+    std::uint64_t since_ns_ = 0;
+    // For each thread, its CPU time at the first call to run_since_spent() since the
+    // budget was last set.
+    std::unordered_map<pid_t, std::uint64_t> ran_ns_;
     int n_waits_ = 0;
     bool given_up_ = false;
 };

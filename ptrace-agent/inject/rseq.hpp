@@ -23,8 +23,8 @@ class RseqAreas {
 public:
     explicit RseqAreas(Tracees& tracees) : tracees_(tracees) {}
 
-    // Finds the position of struct rseq. All threads must be stopped, and the runtime
-    // must be new.
+    // Finds the position of struct rseq. Must be called when the runtime has just been
+    // loaded and has not fired yet, while all threads are stopped.
     void learn(AddressSpace& space);
     // Allows sequences, or forbids them while a child process shares the target's
     // memory. Must be called when such a child starts or exits.

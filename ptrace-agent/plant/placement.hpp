@@ -66,14 +66,14 @@ struct PlacedSites {
     explicit PlacedSites(AddressSpace& target) : space(target), window(target) {}
 
     AddressSpace& space;
-    // The text from which the client made the sites. If this list is empty, changes of
-    // the text are not detected.
+    // The mappings in which the client found the sites. If the list is empty,
+    // place_all() does not check whether these mappings have changed.
     std::vector<SeenText> seen;
     // Sent by the client. Empty for dtrace -lv.
     StaticTable statics;
     std::vector<Mapping> mappings;
     TextWindow window;
-    std::vector<std::uint32_t> gone; // indices of sites in changed text
+    std::vector<std::uint32_t> gone; // indices of sites in changed mappings
     bool unreadable = false;         // the text of a site could not be read
     std::vector<std::pair<std::uint32_t, std::string>> refused; // index, reason
     std::vector<std::string> notes;                             // for the user

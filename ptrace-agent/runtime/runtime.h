@@ -138,13 +138,20 @@ struct dt_rt_header {
 
 /*
  * A thread of the target. The threads are in a hash table with linear probing,
- * whose key is fs_base. An entry with fs_base 0 is free. The entry of a thread
+ * whose key is fs_base. An entry with key 0 is free. An entry with an odd key
+ * is retired: it keeps its place, but matches no thread. The entry of a thread
  * that has exited stays until another thread has the same fs_base.
  */
 struct dt_rt_thread {
-	dt_u64 fs_base; /* or the gs key of a thread that fs_base does not identify */
+	/*
+	 * The key. Usually it is the fs_base of the thread. If several threads
+	 * share an fs_base, no entry has this fs_base as its key. A thread that
+	 * has a gs key (dt_rt_is_gs_key()) has an entry with its gs key.
+	 */
+	dt_u64 fs_base;
 	dt_u32 tid;
-	dt_u32 pid; /* a vfork child that runs on this fs_base has a different pid */
+	/* of the thread's process; for a vfork child, it is not config->pid */
+	dt_u32 pid;
 	/*
 	 * The key of this thread's variables (dif/slots.c), without the id of
 	 * the variable. It is 0 if the thread has no slots.
@@ -162,8 +169,10 @@ static inline dt_u32 dt_rt_thread_slot(dt_u64 fs_base)
 
 #define DT_RT_FIRST_GS_KEY 2048
 /*
- * Returns whether a gs_base is a gs key (ptrace-agent/inject/thread_bases.hpp).
- * An odd value marks an unused entry of the table, so a gs key is even.
+ * Returns whether a gs_base is a gs key. This is a unique number that the agent
+ * writes to the gs_base of a thread whose fs_base another thread shares
+ * (ptrace-agent/inject/thread_bases.hpp). A gs key is even, because an odd key
+ * marks a retired entry of the table.
  */
 static inline int dt_rt_is_gs_key(dt_u64 gs_base)
 {
@@ -321,9 +330,9 @@ struct dt_rt_config {
 	dt_u32 has_bells;     /* 0: the kernel does not support or permit doorbells */
 	/*
 	 * The tid of the thread whose signals the agent has blocked, in the
-	 * thread's own pid namespace, or 0. gather is set while it is not 0. If
-	 * the agent dies, the thread restores mask_before when it leaves the
-	 * runtime, unless its mask is no longer mask_now.
+	 * thread's own pid namespace, or 0. While masked_tid is not 0, gather
+	 * is set. If the agent dies, the thread restores mask_before when it
+	 * leaves the runtime, unless its mask is no longer mask_now.
 	 */
 	dt_u32 masked_tid, masked_pad;
 	dt_u64 mask_now, mask_before;

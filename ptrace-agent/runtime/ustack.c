@@ -9,13 +9,16 @@
  * runtime requests the entire stack from the agent in these cases:
  *
  *   - a pc has no rule; the agent then adds the missing rules
- *   - a step does not move up the stack, or leaves the readable range
+ *   - a step does not move up the stack, or leaves the range of readable memory
+ *     that contains the stack pointer
  *   - only one frame was found
  *   - the agent removed rules during the walk
  *
- * The notes of a shard contain the words that the most recent walks on this
- * shard read. If these words are unchanged, dt_rt_again() returns the same
- * stack without a walk.
+ * Each shard has notes (struct dt_rt_notes). They contain the most recent walks
+ * on the shard, with the words of the target's stack that each walk has read.
+ * If a noted walk began at the same site with the same registers, and its words
+ * are unchanged, dt_rt_again() returns its frames, and the stack is not walked
+ * again.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -69,8 +72,8 @@ DT_INLINE int dt_rt_cfa(const struct dt_rt_place *p,
 }
 
 /*
- * Finds the caller with the frame pointer, in text without unwind information.
- * Returns -1 if the agent must walk this stack.
+ * Finds the caller with the frame pointer, for a frame in text without unwind
+ * information. Returns -1 if the agent must walk this stack.
  */
 DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
 {
@@ -121,7 +124,11 @@ DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
 
 /*
  * Stores frames in pcs and returns their number, or 0 if the agent must walk
- * this stack. Notes in `to` the words that it has read, if they fit.
+ * this stack. Notes the walk in `to`, except in these cases, in which to->at is
+ * 0 afterwards:
+ *   - the walk has only one frame, or more than DT_RT_NOTED_FRAMES
+ *   - a rule with DT_RT_FROM_AT_RBP was used; it reads the word that contains
+ *     the CFA, and the notes have no place for this word
  */
 static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 						   dt_u64 *pcs, dt_u32 max,
@@ -151,7 +158,10 @@ static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 		pc = words->pc;
 		at = pc - 1;
 	}
-	/* The agent may find more frames (ptrace-agent/unwind.hpp). */
+	/*
+	 * If the rules find only one frame, the agent may find more
+	 * (ptrace-agent/unwind.hpp).
+	 */
 	if (DT_UNLIKELY((seq & 1) || (n == 1 && max > 1)))
 		return 0;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

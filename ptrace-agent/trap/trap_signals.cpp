@@ -399,8 +399,8 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
             back[0] = action.handler;
             back[1] = action.flags | 0x04000000; // SA_RESTORER
         }
-        // If the program has a handler, the handler may return through our restorer. In
-        // that case, the region stays mapped.
+        // If the program has a handler for SIGTRAP, the region stays mapped, because
+        // the handler may return through our restorer, which is in the region.
         if (exchange_action(*thread, &back, nullptr) && action.handler == 0 &&
             !in_there)
             if (Thread* other = world.any_thread())

@@ -43,7 +43,8 @@ def corpus(t, rounds, name="corpus"):
 
 def every_form_of_instruction_has_the_same_effect(t):
     """F4 to F17, F19, F20, F22: tests, among other things, short functions, branches into windows, and uses of the
-    stack pointer. An instruction that faults must report its original address."""
+    stack pointer. If an instruction faults, the signal handler must find the address of the original instruction, not
+    of a copy."""
     rounds = 20 if t.long else 5
     want = corpus(t, rounds)
     for probes in (OWN, "pid$target:a.out::entry ", "pid$target:a.out::return ", "pid$target:a.out:: "):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that dtrace escapes control characters in a target's names and strings when it prints to a terminal. The
-target of these tests contains escape sequences."""
+"""Tests that dtrace escapes control characters in text from a target. In names that it prints, such as probefunc, it
+always escapes them. In strings, such as the result of copyinstr(), it escapes them only if it prints to a terminal."""
 import os, pty, subprocess
 
 from harness import *

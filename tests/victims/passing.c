@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Functions with parameters that are not passed like integers and pointers. Ordinary
-// parameters are between them. The arguments are 1, 2, 3, ... in this order.
+// Functions with parameters that are passed in other ways than integers and pointers,
+// such as complex numbers and structures. Integers are mixed in. Each call passes the
+// arguments 1, 2, 3, ..., in order.
 #include <stdio.h>
 
 #define NOINLINE __attribute__((noinline))

@@ -78,7 +78,8 @@
     X("_Float64",    "double")         X("_Float64x",    "long double")        \
     X("__float80",   "long double")
 
-// Types that GCC declares itself.
+// Types that are built into GCC, so no header declares them. In D, each of them is a
+// structure that contains only bytes.
 #define D_OPAQUE_TYPES(X) /* X(name, bytes, alignment) */ \
     X("__int128", 16, 16)    X("unsigned __int128", 16, 16) \
     X("__int128_t", 16, 16)  X("__uint128_t", 16, 16)       \

@@ -1,5 +1,5 @@
 /*
- * stop stops the target, which runs again after SIGCONT.
+ * stop() stops the target, and SIGCONT resumes it.
  * @flags: -q -w
  * @command: spin 10 1
  */

@@ -1,5 +1,5 @@
 /*
- * usym, ufunc, umod and uaddr print the symbol, function or module at an address in the target.
+ * usym(), ufunc(), umod() and uaddr() print the name of the symbol, function or module that contains an address.
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 
  * @replace: \+0x[0-9a-f]+ -> +OFF

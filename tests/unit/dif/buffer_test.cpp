@@ -74,8 +74,8 @@ TEST(Buffer, FillStopsRecordingAndLeavesRoomForEnd)
 
 TEST(Buffer, RingKeepsTheNewestRecordsInOrder)
 {
-    // Records of two sizes are written. Some sizes of the buffer are multiples of a
-    // record's size.
+    // Records of two sizes are written. Some of the buffer sizes are multiples of the
+    // size of a record.
     for (std::uint64_t bytes : {240, 248, 256, 264, 400}) {
         for (unsigned n = 1; n < 60; n++) {
             Session s;
@@ -279,8 +279,8 @@ TEST(Speculation, CleaningWaitsOnlyAFewTimesForShardsThatStayInUse)
     EXPECT_LT(cpu_ns() - began, 1'000'000'000u);
 }
 
-// A target can end full speculations in all shards. Even then, one call of dt_clean()
-// moves only a limited number of bytes.
+// A target can commit speculations whose buffers are full in all shards. Even then, one
+// call of dt_clean() moves only a limited number of bytes.
 TEST(Speculation, CleaningMovesALimitedNumberOfBytes)
 {
     DofBuilder dof;
@@ -384,7 +384,9 @@ TEST(DynamicVariable, ExhaustionIsCountedAndFreeingMakesRoom)
     std::size_t kept = those.size();
     EXPECT_GT(kept, 50u);
     EXPECT_EQ(kept + s.drops(DTRACEDROP_DYNAMIC), 1000u);
-    // Freed space is reused, even if the variables are stored in reverse order.
+    // Space that was freed is reused. First, as many variables with other keys are
+    // stored. Then the original ones are stored again, but from the highest key to the
+    // lowest.
     std::uint64_t before = s.drops(DTRACEDROP_DYNAMIC);
     for (unsigned i = 1; i <= 1000; i++)
         s.fire("store", {i, 0});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tests short forms (struct dt_short). The engine evaluates the short form of simple
-// DIF instead of interpreting it. The results must be the same.
+// Tests short forms (struct dt_short). When a simple DIFO is loaded, the engine makes a
+// short form of it. A firing evaluates the short form instead of interpreting the
+// instructions of the DIFO. The results must be the same.
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"
@@ -47,7 +48,8 @@ std::string outcome(Session& s, const std::vector<std::vector<std::uint64_t>>& f
 }
 
 // Runs the clauses with their short forms, and again with the interpreter. Checks that
-// both runs have the same outcome, and that the clauses have n_short short forms.
+// both runs have the same outcome, and that the clauses have n_short short forms in
+// total.
 void expect_same(const std::vector<Difo>& values, const std::vector<Difo>& predicates,
                  const std::vector<std::vector<std::uint64_t>>& firings,
                  unsigned n_short)
@@ -97,7 +99,8 @@ TEST(Short, ComparisonsAreWhatTheInterpreterMakesOfThem)
             predicates.push_back(compare(static_cast<dif_op>(op), DIF_VAR_arg0, with));
     for (std::uint64_t number : numbers)
         firings.push_back({number});
-    // Each clause also contains trace(1), which has a short form as well.
+    // Each clause has two short forms: one of its predicate, and one of the constant in
+    // its action, trace(1).
     expect_same({}, predicates, firings, 2 * static_cast<unsigned>(predicates.size()));
 }
 

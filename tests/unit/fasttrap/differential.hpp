@@ -46,8 +46,8 @@ public:
         return reinterpret_cast<std::uint64_t>(at);
     }
 
-    // The data can be read and written. The thread's control block, at fs, can be read.
-    // No other address is mapped.
+    // Both functions accept addresses in the data. read() also accepts addresses in the
+    // thread's control block, at fs. All other addresses count as unmapped.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
 
@@ -98,8 +98,8 @@ public:
     std::mt19937_64& random() { return random_; }
     Sandbox& sandbox() { return sandbox_; }
 
-    // Places the instruction and creates a state. Returns nullopt if the instruction
-    // must not be run.
+    // Chooses an address in the sandbox and an initial state for the instruction.
+    // Returns nullopt if the instruction cannot be tested.
     std::optional<Case> arrange(std::span<const std::byte> bytes);
     Outcome run_native(const Case& c);
     void restore_data(const Case& c);
@@ -123,7 +123,9 @@ private:
     std::array<std::uint64_t, 128> n_emulated_{};
 };
 
-// Returns true if the harness may run insn and the result depends only on the state.
+// Returns whether insn can be tested. It cannot be tested if this process must not
+// execute it, or if its result does not depend only on the initial state but, for
+// example, on a clock.
 bool may_run(const Instruction& insn);
 // Returns whether the memory operand of insn is not accessed (lea, nop).
 bool forms_no_access(const Instruction& insn);

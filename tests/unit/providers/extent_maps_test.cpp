@@ -130,8 +130,8 @@ TEST(ExtentMaps, OutOfMemoryIsReportedToTheCallerWhoCanRetry)
 }
 #endif
 
-// The thread that computes extents must receive no signal, because another thread may
-// wait for the signal.
+// The thread that computes extents must not receive signals that are sent to the
+// process, because another thread may be waiting for them.
 TEST(ExtentMaps, TheirThreadTakesNoSignals)
 {
     static volatile sig_atomic_t wrong_thread;

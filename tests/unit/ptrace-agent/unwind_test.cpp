@@ -195,8 +195,8 @@ TEST(Rules, ForTextWithoutAFileGuessByTheFramePointer)
     munmap(page, 4096);
 }
 
-// A PLT entry of libc is `jmp *slot; push $n; jmp plt0`, with six, five and five bytes.
-// One unwind expression describes it.
+// A PLT entry of libc is `jmp *slot; push $n; jmp plt0`. The instructions have six,
+// five and five bytes. One unwind expression describes all three.
 TEST(Rules, OfAPltEntryIncludeTheWordThatItPushes)
 {
     Dl_info libc{};

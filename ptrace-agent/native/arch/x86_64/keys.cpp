@@ -31,8 +31,8 @@ void Routine::low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes)
 }
 
 // Computes the words of a key (dif/counters.h): the EPID if the key contains a name of
-// the probe, then each integer. The pool does not reuse the registers of these words
-// until they are released.
+// the probe, then each integer. Reserves those registers of the words that belong to
+// the pool. The caller must release them.
 std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
 {
     std::vector<Reg64> words;
