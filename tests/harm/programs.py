@@ -335,7 +335,11 @@ kill -INT $server; wait $server; echo $?""", ignore=("s",), user=True),
             "mariadb-admin -u root -S $PWD/s shutdown; wait $server; echo $?", "mariadb-install-db --no-defaults --datadir=$PWD/data --auth-root-authentication-method=normal >/dev/null 2>&1", ignore=("data/*", "log", "s"), user=True),
 ]
 
+# The packages of the programs that tests/harm/deaths compiles and runs.
+DEATHS_PACKAGES = "default-jre-headless g++ golang-go nodejs"
+
 if __name__ == "__main__":
     # tests/install-packages reads these lines.
-    for package in sorted({package for program in PROGRAMS for package in program.packages.split()}):
+    lists = [DEATHS_PACKAGES, *(program.packages for program in PROGRAMS)]
+    for package in sorted({package for packages in lists for package in packages.split()}):
         print("harm", package)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Rounds: prints "round N SUM" again and again, until its stdin ends. In each round, four
-// threads allocate, fill maps, throw and catch exceptions. SUM is the same in each round.
+// Rounds SUM: prints "round N SUM" again and again, until its stdin ends. In each round,
+// four threads allocate, fill maps, throw and catch exceptions, and so compute SUM. If a
+// round computes another number, the program prints it and exits with status 1.
 import java.util.HashMap;
 import java.util.Map;
 
@@ -53,7 +54,10 @@ public class Rounds {
             }
             for (Thread thread : threads)
                 thread.join();
-            System.out.printf("round %d %016x%n", n, mix(sums[0] ^ sums[1]) ^ mix(sums[2] + sums[3]));
+            String sum = String.format("%016x", mix(sums[0] ^ sums[1]) ^ mix(sums[2] + sums[3]));
+            System.out.printf("round %d %s%n", n, sum);
+            if (arguments.length > 0 && !sum.equals(arguments[0]))
+                System.exit(1);
         }
     }
 }

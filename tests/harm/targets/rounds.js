@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// rounds: prints "round N SUM" again and again, until its stdin ends. In each round, two
-// workers allocate, fill maps, throw and catch exceptions. SUM is the same in each round.
+// rounds SUM: prints "round N SUM" again and again, until its stdin ends. In each round,
+// two workers allocate, fill maps, throw and catch exceptions, and so compute SUM. If a
+// round computes another number, the program prints it and exits with status 1.
 const { Worker, isMainThread, parentPort } = require("worker_threads");
 const { createHash } = require("crypto");
 
@@ -34,8 +35,12 @@ if (!isMainThread) {
         worker.postMessage(seed);
     });
     (async () => {
-        for (let n = 0; !ends; n++)
-            console.log("round " + n + " " + (await Promise.all(workers.map(ask))).join(""));
+        for (let n = 0; !ends; n++) {
+            const sum = (await Promise.all(workers.map(ask))).join("");
+            console.log("round " + n + " " + sum);
+            if (process.argv.length > 2 && sum !== process.argv[2])
+                process.exit(1);
+        }
         for (const worker of workers)
             worker.terminate();
     })();
