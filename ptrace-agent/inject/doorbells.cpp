@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/inject/doorbells.hpp"
 
+#include "base/clock_ns.hpp"
 #include "ptrace-agent/wire/mailbox.hpp"
 
 #include <cerrno>
@@ -73,20 +74,24 @@ void Doorbells::give_up()
 bool Doorbells::read_message(uffd_msg& message)
 {
     constexpr int longest_read_ms = 50;
+    bool was_interrupted = false;
     pollfd ready{fd_.get(), POLLIN, 0};
     if (!fd_ || tampered_ || poll(&ready, 1, 0) <= 0)
         return false;
     ssize_t n = -1;
     const bool blocks = (ready.revents & POLLIN) == 0;
     if (!blocks) {
+        const std::uint64_t end_ns = monotonic_ns() + longest_read_ms * 1'000'000;
         Mailbox::interrupt_every_ms(longest_read_ms);
-        errno = 0;
-        n = read(fd_.get(), &message, sizeof message);
-        const int error = errno;
+        // A signal of another kind may arrive while the read finds no message, because
+        // the thread that wrote to the doorbell has just been stopped.
+        do
+            n = read(fd_.get(), &message, sizeof message);
+        while (n < 0 && errno == EINTR && monotonic_ns() < end_ns);
+        was_interrupted = n < 0 && errno == EINTR;
         Mailbox::interrupt_every_ms(0);
-        errno = error;
     }
-    if (blocks || (n < 0 && errno == EINTR))
+    if (blocks || was_interrupted)
         give_up();
     return n == static_cast<ssize_t>(sizeof message);
 }
