@@ -5,8 +5,8 @@
  * stacks.
  *
  * For the innermost frame, `at` is the pc. For all other frames, `at` is the return
- * address minus one, because a call may be the last instruction of a rule's range. The
- * CFA is the caller's stack pointer, and the caller's pc is the word below it.
+ * address minus one, because the return address may already belong to the next rule.
+ * The CFA is the caller's stack pointer, and the caller's pc is the word below it.
  */
 #ifndef ABI_FRAME_RULE_H
 #define ABI_FRAME_RULE_H

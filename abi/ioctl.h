@@ -13,8 +13,8 @@
  *   DTK_FIRE     fires BEGIN or END, in the calling thread
  *   DTK_TABLE    adds the rules for walking stacks in a file's text, for ustack()
  *   DTK_MAPS     replaces the list of files that a process has mapped as text
- *   DTK_STRANGERS  returns processes whose list for DTK_MAPS is missing a file, or is
- *                more than 1 s old
+ *   DTK_STRANGERS  returns processes with a list of mapped files (DTK_MAPS) that is
+ *                incomplete or more than 1 s old
  *   DTK_DETACH   detaches all probes, so that they stop firing
  *   DTK_CLAIM    takes over the consumer of anonymous tracing, with its arena and
  *                attached probes
@@ -124,9 +124,9 @@ enum dtk_kind {
 };
 
 /*
- * Conversions of one argument of a tracepoint, which may be narrower than its register,
- * to one of arg0 to arg9. The field `more` has 4 bits for each argument, with arg0 in
- * the lowest bits.
+ * The width and the sign of a tracepoint's argument, which may be narrower than its
+ * register. The field `more` has 4 bits for each argument, with arg0 in the lowest
+ * bits.
  */
 #define DTK_ARG_WHOLE 0
 #define DTK_ARG_U8 1
@@ -154,9 +154,10 @@ struct dtk_site {
 };
 
 /*
- * A probed instruction in a file that is mapped into processes. A DTK_UPROBE takes its
- * arguments as in C's calling convention. A DTK_URETURN has the arguments `arg0` and
- * %rax. The arguments of a DTK_USTATIC are its operands.
+ * A probed instruction in a file that is mapped into processes. A DTK_UPROBE reads its
+ * arguments from registers and the stack, according to C's calling convention. A
+ * DTK_URETURN has the arguments `arg0` and %rax. The arguments of a DTK_USTATIC are its
+ * operands.
  */
 struct dtk_uprobe {
 	dt_s32 fd;     /* descriptor of the file */
@@ -167,8 +168,9 @@ struct dtk_uprobe {
 	dt_u64 arg0;	  /* arg0 of a DTK_URETURN */
 	/*
 	 * The address of an array of struct dt_operand. For a DTK_USTATIC, the operands
-	 * are the probe's arguments. A DTK_URETURN at an indirect jump has the operands
-	 * that dt_leaves_function() takes. The probe fires if that function returns 1.
+	 * are the probe's arguments. For a DTK_URETURN at an indirect jump, the
+	 * operands are the arguments of dt_leaves_function(). The probe fires if this
+	 * function returns 1.
 	 */
 	dt_u64 operands;
 	dt_u32 n_operands;
@@ -195,8 +197,8 @@ struct dtk_uprobe {
  */
 #define DTK_UPROBE_CHILDREN 1
 /*
- * The stack pointer points to the return address: the instruction is the first one of a
- * function, or leaves the function.
+ * The stack pointer points to the return address, because the instruction is the first
+ * of a function or leaves the function.
  */
 #define DTK_UPROBE_AT_CALL 2
 #define DTK_UPROBE_FLAGS 3

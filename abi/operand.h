@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The location of a static probe's argument, from the program's notes. The injected
- * runtime, the agent or the kernel module reads the argument when the probe fires.
+ * The location of a static probe's argument, as described by the program's ELF notes.
+ * The injected runtime, the agent or the kernel module reads the argument when the
+ * probe fires.
  */
 #ifndef ABI_OPERAND_H
 #define ABI_OPERAND_H
@@ -30,7 +31,8 @@ struct dt_operand {
 	dt_u8 index; /* index register, numbered like `reg` */
 	dt_u8 shift; /* scale of the index: 0 to 3 for 1, 2, 4 or 8 */
 	/*
-	 * 'f' or 'g': the base of %fs or %gs is added to the address; 0: none is added
+	 * 'f' or 'g': the base of %fs or %gs is added to the address; 0: no base is
+	 * added
 	 */
 	dt_u8 segment;
 	dt_u8 pad;
@@ -38,8 +40,8 @@ struct dt_operand {
 
 /*
  * Returns whether an indirect jump to the address `to` leaves its function. o[0] is the
- * jump's operand. It is followed by the start and the end of each part of the function.
- * A jump to the entry, which is the first start, counts as leaving.
+ * jump's operand. The next elements are the start and the end of each part of the
+ * function. A jump to the entry, which is the first start, counts as leaving.
  */
 static inline int dt_leaves_function(const struct dt_operand *o, dt_u32 n, dt_u64 to)
 {

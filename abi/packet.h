@@ -28,8 +28,8 @@ struct dtk_packet {
 };
 
 /*
- * The maximum number of arguments of a probe. A dt_choose function writes the packet
- * after the space for this number of arguments.
+ * The maximum number of arguments of a probe. A dt_choose function (abi/stable.h)
+ * writes the packet after the space for these arguments.
  */
 #define DTK_PACKET_ARGS 6
 

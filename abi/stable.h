@@ -16,8 +16,9 @@
  *   choose  decides whether the probe fires, and converts the input to the probe's
  *           arguments; this is the function dt_choose_CHOOSE() in kmod/stable_*.c
  *
- * Rows for one function fire in the order of this file. A row without a source in the
- * kernel is ignored. A probe without any source does not exist on that kernel.
+ * Rows for one function fire in the order of this file. A row is ignored if its source
+ * does not exist in the kernel. If all rows of a probe are ignored, the probe does not
+ * exist.
  */
 #ifndef ABI_STABLE_H
 #define ABI_STABLE_H
@@ -322,8 +323,8 @@ enum dtk_stable_how {
 
 /*
  * Converts the input of a row to the probe's arguments in `out`. Returns the number of
- * arguments, or -1 if the probe does not fire. Runs in any context. The data that
- * arguments point to follows the arguments in `out`.
+ * arguments, or -1 if the probe does not fire. Runs in any context. After the
+ * arguments, `out` may contain data to which they point.
  */
 typedef int dt_choose(const u64 *in, u64 *out);
 

@@ -6,8 +6,7 @@
 
 namespace dt {
 
-// Calls visit(part) for each part of the text. A separator at the end is not followed
-// by an empty part.
+// Calls visit(part) for each part of the text. Ignores one separator at the end.
 template <class F> void each_part(std::string_view text, char separator, F visit)
 {
     while (!text.empty()) {

@@ -11,8 +11,9 @@
 
 namespace dt {
 
-// Sets the size of the file. Returns 0 or an errno. Blocks and consumes SIGXFSZ, which
-// the kernel sends if the size exceeds RLIMIT_FSIZE. The signal would end the process.
+// Sets the size of the file. Returns 0 or an errno. If the size exceeds RLIMIT_FSIZE,
+// the kernel sends SIGXFSZ, which would end the process. So the function blocks and
+// consumes this signal.
 static int set_size(int fd, std::uint64_t bytes)
 {
     sigset_t too_large, before, pending;

@@ -39,7 +39,7 @@ public:
         put<std::uint64_t>(values.size());
         return raw(values.data(), values.size() * sizeof(T));
     }
-    // Prevents that the body is copied again and again while it grows.
+    // Avoids repeated copying while the body grows.
     void reserve(std::size_t n_bytes) { body_.reserve(n_bytes); }
     const std::vector<std::byte>& body() const { return body_; }
 
@@ -47,7 +47,7 @@ private:
     std::vector<std::byte> body_;
 };
 
-// Reads the data that a MessageWriter wrote. After the first read beyond the end, ok() is
+// Reads the data that a MessageWriter wrote. After a read beyond the end, ok() is
 // false, and all further reads return zeros.
 class MessageReader {
 public:

@@ -27,7 +27,7 @@ std::size_t utf8_length(std::string_view text)
 static bool stays(std::string_view character, Escaping escaping)
 {
     const auto first = static_cast<unsigned char>(character[0]);
-    if (character.size() == 2) // U+0080 to U+009F
+    if (character.size() == 2) // escape U+0080 to U+009F
         return first != 0xc2 || static_cast<unsigned char>(character[1]) >= 0xa0;
     if (character.size() > 2)
         return true;

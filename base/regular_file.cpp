@@ -82,7 +82,8 @@ bool is_mapped_as(const Fd& file, const MappedName& name)
     if (is.st_ino == name.inode && major(is.st_dev) == name.major &&
         minor(is.st_dev) == name.minor)
         return true;
-    // The page is never accessed. An access would fault if the file has been truncated.
+    // Do not access this page: the file may have been truncated, and the access would
+    // then fault.
     void* at = ::mmap(nullptr, page_bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (at == MAP_FAILED)
         return false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Opens files whose names another process chose.
 //
-// Such a name may refer to a FIFO or a device, or to a different file a moment later.
-// open_regular() opens the name with O_PATH, which has no effect on a device and never
-// waits. It checks the type, then opens the same file through /proc/self/fd.
+// The name may refer to a FIFO or a device, and later to a different file.
+// open_regular() first opens the name with O_PATH, which has no effect on a device and
+// never waits. Then it checks the type and opens the same file through /proc/self/fd.
 #pragma once
 
 #include "base/fd.hpp"
@@ -33,9 +33,9 @@ struct MappedName {
     std::string path;
 };
 
-// Returns the mapped file itself, open for reading. With CAP_CHECKPOINT_RESTORE, it is
-// opened through /proc/PID/map_files. Otherwise it is the first of these files for
-// which is_mapped_as() returns true:
+// Opens the mapped file for reading. With CAP_CHECKPOINT_RESTORE, opens it through
+// /proc/PID/map_files. Otherwise returns the first of these files for which
+// is_mapped_as() returns true:
 //   1. the file at name.path in the process's root
 //   2. the process's program, /proc/PID/exe
 //   3. the file at name.path in our root, which also works after the process has exited

@@ -22,7 +22,7 @@ enum class Code {
     not_found,  // no such process, file, symbol, ...
     permission, // the system does not permit the operation
     busy,       // another process, such as a debugger, uses the target or resource
-    gone, // the target has died or the peer has disconnected; nothing needs undoing
+    gone, // the target has died or the peer has disconnected; there is nothing to undo
     unsupported, // the input was recognised but is not supported; the text names it
     limit,       // out of memory, descriptors or space
     io,          // a system call failed for another reason
@@ -32,9 +32,9 @@ enum class Code {
 struct Error {
     Code code = Code::invalid;
     std::string text;
-    int sys = 0; // errno of the failed call, 0 if there was none
+    int sys = 0; // errno of the failed call, or 0
 
-    // Returns the same error with the next layer's text before it: "DOING: text".
+    // Returns the error with the text "DOING: text".
     Error during(std::string_view doing) const
     {
         return Error{code, std::string(doing) + ": " + text, sys};

@@ -117,9 +117,9 @@ static void dt_record_ustack(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * Runs the action exit(). The first exit() ends tracing. Later ones are
- * ignored, except that an exit() in END replaces the status. The remaining
- * actions of the clause still run.
+ * Runs the action exit(). The first exit() ends tracing. An exit() in END
+ * replaces the status. All other later calls are ignored. The remaining actions
+ * of the clause still run.
  */
 static void dt_exit(struct dt_mstate *m)
 {

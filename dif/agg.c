@@ -8,11 +8,11 @@
  * is complete before its bucket points to it. If a thread dies while it holds
  * the shard, at most one entry remains to which no bucket points.
  *
- * All buckets of quantize() take 1 KB. Therefore a distribution begins with up
- * to DT_AGG_POINTS short entries (struct dt_aggpoint) for a key, one for each
- * bucket. An entry with all buckets follows when the short entries are not
- * enough, or when the count of one reaches DT_AGG_HOT. The consumer adds up all
- * entries of a key.
+ * An entry with all buckets of quantize() takes 1 KB. Therefore a key of a
+ * distribution starts with up to DT_AGG_POINTS short entries (struct
+ * dt_aggpoint), each of which counts one bucket. An entry with all buckets is
+ * added if these are not enough, or if the count of a short entry reaches
+ * DT_AGG_HOT. The consumer adds up all entries of a key.
  *
  * Targets can write the buffer. Therefore the engine takes all sizes from the
  * clause, and uses an entry only if the entry has the same sizes.
@@ -77,8 +77,8 @@ static void dt_agg_sum(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 }
 
 /*
- * Not inlined. 128-bit arithmetic needs an aligned stack, and only stddev()
- * should pay for the alignment.
+ * This function is not inlined, because 128-bit arithmetic needs an aligned
+ * stack. Only stddev() should pay for the alignment.
  */
 static __attribute__((__noinline__)) void
 dt_agg_stddev(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
@@ -163,8 +163,8 @@ struct dt_agg_points {
 
 /*
  * Returns 1 and sets points->found if the entry at offset `head` is the key's
- * short entry for the bucket points->word. Counts a short entry of the key for
- * another bucket in points->n.
+ * short entry for the bucket points->word. If the entry is a short entry of the
+ * key for another bucket, increments points->n.
  */
 static int dt_agg_is_point(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 			   const struct dt_action *a, const struct dt_mstate *m,
@@ -183,11 +183,11 @@ static int dt_agg_is_point(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 }
 
 /*
- * Finds the entry that an update of the key has to change. If this is a short
- * entry, sets points->found and returns null. If it is any other entry, returns
- * its value. If there is no such entry, returns null. The search starts at the
- * offset *at. If an entry is found, *at becomes its offset. `points` is null
- * for functions that have no short entries.
+ * Finds the entry that an update of the key must change. Returns its value, or
+ * null if there is no such entry. For a short entry, sets points->found and
+ * returns null. The search starts at the offset *at. If an entry is found, *at
+ * becomes its offset. `points` is null for functions that have no short
+ * entries.
  */
 static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 			   const struct dt_action *a, const struct dt_mstate *m,
@@ -385,10 +385,14 @@ static int dt_agg_hinted_point(struct dt_mstate *m, dt_u8 *buffer,
 
 /*
  * Creates an entry with the value of the first update. Returns its offset, or 0
- * if the buffer has no room. A distribution's entry has all buckets if the key
- * already has a short entry for this bucket. Otherwise it is short if the key
- * has fewer than DT_AGG_POINTS short entries, or if there is no room for all
- * buckets.
+ * if the buffer has no room. For a distribution, the first rule that applies is
+ * used:
+ *   - If the key has a short entry for this bucket, the new entry has all
+ *     buckets.
+ *   - If the key has fewer than DT_AGG_POINTS short entries, the new entry is
+ *     short.
+ *   - If there is room for all buckets, the new entry has all buckets.
+ *     Otherwise it is short.
  */
 static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
 			 const struct dt_action *a, dt_u64 value, dt_u32 hash,

@@ -71,9 +71,9 @@ struct dt_short {
 
 /*
  * An entry of a clause: an action, one value of an action with several values,
- * or a part of an aggregation's key. Each value of printf(), for example, is an
- * entry, and `ntuple` in the first one is their number. The parts of a key
- * precede the entry of their aggregation.
+ * or a part of an aggregation's key. For example, each value of printf() is an
+ * entry. `ntuple` in the first of these entries is their number. The parts of a
+ * key precede the entry of their aggregation.
  */
 struct dt_action {
 	dt_u32 kind;
@@ -295,10 +295,10 @@ struct dt_arena {
 	struct dt_dyn_plan dyn;
 	struct dt_shard_plan plan;
 	struct dt_counter_plan counters;
-	/* number of shared shards; equal to n_shards without a private part */
+	/* number of shared shards; n_shards if there is no private part */
 	dt_u32 n_shared;
 	dt_u32 pad;
-	/* start of the private part; total_bytes if there is none */
+	/* start of the private part; total_bytes if it does not exist */
 	dt_off private_at;
 	dt_off own;	   /* struct dt_own_session; 0: no private part */
 };

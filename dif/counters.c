@@ -160,7 +160,7 @@ static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 struct dt_counters_out {
 	dt_u8 *to;
 	dt_u64 max, used;
-	dt_u64 first; /* number of the place with which this call begins */
+	dt_u64 first; /* the value of `place` at which this call begins */
 	/*
 	 * number of the current place, from 0; a place is an aggregation
 	 * without a key, or an entry of a table of keys

@@ -8,7 +8,7 @@
  *   in every set                  in set 0
  *
  * The key in entry n has the counters "key n's" in every set. The key is in one
- * of the DT_COUNTED_REACH entries that start at its hash. No key is ever
+ * of the DT_COUNTED_REACH entries that start at its hash. Keys are never
  * removed. The word after the last entry ("is there any?") is set before the
  * first key is stored.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The structures of DOF, the format of a compiled D program. DOF is the only
- * way to load a program into an engine. No byte of it is trusted.
+ * way to load a program into an engine. The engine does not trust it.
  *
  * A DOF image consists of a header, a table of sections, and the bytes of the
  * sections. Sections refer to other sections by index, and to strings by the

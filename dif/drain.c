@@ -109,7 +109,7 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 	}
 	/*
 	 * With bufpolicy=fill, the inactive buffer contains the records of END.
-	 * A call copies them if it finds the active buffer empty.
+	 * They are copied when the active buffer is empty.
 	 */
 	if (policy == DT_BUFPOLICY_FILL &&
 	    !dt_once64(&s->principal[active].used))

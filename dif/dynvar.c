@@ -21,7 +21,7 @@
  * writes it. If that thread dies, the value reads as 0.
  *
  * Targets can overwrite the entire space. The engine checks each offset before
- * it follows it, reads sizes once, and limits the number of steps along a
+ * it uses the offset, reads sizes once, and limits the number of steps along a
  * chain.
  *
  * A structure is read in place, so a reader may find parts of two values. A

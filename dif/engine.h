@@ -74,7 +74,9 @@ struct dt_load_error {
 void dt_arena_layout(const struct dt_arena_config *config,
 		     dt_u64 *program_bytes, dt_u64 *total_bytes);
 
-/* Returns where the private part begins, or total_bytes if there is none. */
+/*
+ * Returns where the private part begins, or total_bytes if it does not exist.
+ */
 dt_u64 dt_arena_private_at(const struct dt_arena_config *config);
 
 /*

@@ -375,7 +375,7 @@ DT_FLOATS(X)
 
 /*
  * Simple instructions: arithmetic without division, cmp, tst, branches and
- * constants. They neither cause a fault nor end the DIFO.
+ * constants. They cannot cause a fault or end the DIFO.
  */
 #define DT_OP_IS_SIMPLE(number)                                                \
 	((number) <= DIF_OP_MUL ||                                             \
@@ -398,8 +398,9 @@ DT_FLOATS(X)
 
 /*
  * Runs the instructions until one returns or causes a fault. The code of each
- * instruction jumps to the next one, so the processor predicts each opcode's
- * successor separately. pc is copied to m->pc before code that may read m->pc.
+ * instruction ends with its own jump to the next instruction. So the processor
+ * predicts the successor of each opcode separately. pc is copied to m->pc
+ * before code that may read m->pc.
  */
 static void dt_run(struct dt_mstate *m)
 {

@@ -35,8 +35,8 @@ DT_INLINE dt_u8 dt_byte(const struct dt_reader *r, dt_u64 i)
 
 /*
  * Returns the index at which the lexicographically greatest suffix begins, and
- * sets *period to the period of that suffix. If `order` is 1, bytes are
- * compared in reverse order.
+ * sets *period to the period of that suffix. If `order` is 1, the comparison of
+ * bytes is reversed.
  */
 static dt_u64 dt_greatest_suffix(const struct dt_reader *b, int order,
 				 dt_u64 *period)

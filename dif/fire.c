@@ -14,9 +14,8 @@
 
 #define DT_ERROR_ARGS 6
 /*
- * The firings in a shard are numbered. A firing checks the lease if its number
- * has only zeros in the bits of this mask. So every 64th firing checks the
- * lease.
+ * The mask that selects every 64th firing in a shard. Only these firings check
+ * the lease.
  */
 #define DT_LEASE_EACH 63
 

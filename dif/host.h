@@ -120,8 +120,8 @@ struct dt_host {
 	/* 1 if a traced process fires the probe; 0 in BEGIN, END and tick */
 	dt_u32 has_target;
 	/*
-	 * 1 if the host is the consumer or the agent, which use only private
-	 * shards if the arena has any
+	 * 1 if the host is the consumer or the agent; if the arena has private
+	 * shards, these hosts use only private shards
 	 */
 	dt_u32 own_shards;
 	/*

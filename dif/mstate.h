@@ -202,8 +202,8 @@ DT_INLINE int dt_is_dmem(const struct dt_mstate *m, dt_u64 addr)
 
 /*
  * Converts the D address of arena memory to a pointer. Sets *avail to the
- * number of bytes there that the D program may read. If it may not read any,
- * returns null without raising a fault.
+ * number of bytes there that the D program may read. If the D program may not
+ * read this memory, returns null without raising a fault.
  */
 dt_u8 *dt_dmem(struct dt_mstate *m, dt_u64 addr, dt_u64 *avail);
 /*
@@ -395,13 +395,14 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 
 /*
  * Reserves space for a record in the active principal buffer. If there is no
- * space, counts a drop and returns null. With bufpolicy=fill, marks the session
- * as filled instead of counting a drop, except in END.
+ * space, counts a drop and returns null. With bufpolicy=fill, probes other than
+ * END mark the session as filled and count no drop.
  */
 dt_u8 *dt_reserve(struct dt_mstate *m, dt_u32 bytes);
 /*
- * Reserves space in a buffer that is not a ring. If there is no space, counts a
- * drop of the kind `drop`, unless that is DTRACEDROP_N, and returns null.
+ * Reserves space in a buffer that is not a ring. If there is no space, returns
+ * null and counts a drop of the kind `drop`. If `drop` is DTRACEDROP_N, counts
+ * no drop.
  */
 dt_u8 *dt_reserve_in(struct dt_mstate *m, struct dt_buffer *b, dt_off data,
 		     dt_u64 size, dt_u32 bytes, dt_u32 drop);
@@ -463,9 +464,9 @@ int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		  dt_u32 owner, int (*alive)(dt_u32 owner), dt_u32 *spins,
 		  int *stolen);
 /*
- * A shard is parked if its aggregation buffer contains at least the returned
- * number of bytes. The last quarter of the buffer is left for keys that the
- * current firing still adds.
+ * Returns a limit in bytes. A shard is parked if its aggregation buffer
+ * contains at least this number of bytes. The last quarter of the buffer is
+ * left for keys that the current firing still adds.
  */
 DT_INLINE dt_u64 dt_park_at(const struct dt_shard_plan *plan)
 {

@@ -9,11 +9,11 @@
  * particular shard, but only for a limited time. Only the consumer takes a lock
  * from a holder that has died.
  *
- * A shard is parked if its aggregation buffer is almost full when its holder
- * unlocks it. Until the consumer has read the buffer, firings treat a parked
- * shard like a locked shard. Without parking, a slow consumer would lose keys
- * although other shards have room. Only the first plan.n_parkable shards are
- * parked, so that other shards remain available.
+ * A shard is parked if its aggregation buffer is almost full when the holder
+ * unlocks the shard. Until the consumer has read the buffer, firings treat a
+ * parked shard like a locked shard. Without parking, a slow consumer would lose
+ * keys although other shards have room. Only the first plan.n_parkable shards
+ * are parked, so that other shards remain available.
  */
 #include "dif/mstate.h"
 

@@ -38,9 +38,9 @@ DT_INLINE struct dt_slot *dt_slot_first(struct dt_mstate *m, dt_u64 key)
 }
 
 /*
- * Returns the slot of a key, or null if the key has no slot. If it returns
- * null, sets *empty to a free slot that the key may take, or to null. Sets
- * *elsewhere to 1 if dynvar.c may have stored the variable.
+ * Returns the slot of a key. If the key has no slot, returns null and sets
+ * *empty to a free slot that the key may take, or to null. Sets *elsewhere to 1
+ * if dynvar.c may have stored the variable.
  */
 static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 				    struct dt_slot **empty, int *elsewhere)

@@ -16,9 +16,9 @@
  *   ACTIVE -discard()-> DISCARDING -dt_clean()-> INACTIVE
  *
  * A thread that adds records holds its shard while it reads the state.
- * dt_clean() locks each shard, unless the shard is free and its buffer is
- * empty. A thread that takes the shard later finds that the state is not
- * ACTIVE, and adds no records.
+ * dt_clean() locks each shard, but skips a free shard whose buffer is empty. A
+ * thread that later takes a skipped shard finds that the state is not ACTIVE,
+ * and adds no records.
  */
 #include "dif/mstate.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/*
- * Writes values to the memory of D programs, including dynamic variables. This
- * code uses dynvar.c, so it cannot be in memory.c, which dynvar.c uses.
- */
+/* Writes values to the memory of D programs, including dynamic variables. */
 #include "dif/mstate.h"
 
 static int dt_is_dynvar(const struct dt_mstate *m, dt_u64 addr)

@@ -224,8 +224,8 @@ static int dt_digit(dt_u8 c)
 }
 
 /*
- * Formats a signed number in base 10, and an unsigned number in other bases.
- * Base 16 has the prefix 0x, base 8 the prefix 0.
+ * Formats the number as signed in base 10, and as unsigned in other bases. Base
+ * 16 has the prefix 0x, base 8 the prefix 0.
  */
 dt_u64 dt_subr_lltostr(struct dt_mstate *m)
 {

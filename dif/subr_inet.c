@@ -3,9 +3,9 @@
  * Subroutines for networking: byte order, and addresses as text.
  *
  * In an IPv6 address, the longest run of two or more zero groups is written as
- * "::". If several runs have this length, only the first run is. If an IPv6
- * address is IPv4-mapped or IPv4-compatible, its last 32 bits are in dotted
- * form.
+ * "::". If several runs have this length, only the first one is shortened. If
+ * an IPv6 address is IPv4-mapped or IPv4-compatible, its last 32 bits are in
+ * dotted form.
  */
 #include "dif/mstate.h"
 #include "dif/text.h"

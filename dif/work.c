@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Limits the time of one firing, for hosts that set a budget. In the kernel a
- * firing runs with interrupts off, and the program may have thousands of
- * clauses.
+ * Limits the time of one firing, for hosts that set a budget. The kernel module
+ * needs a limit, because its firings run with interrupts off and a program may
+ * have thousands of clauses.
  *
  * The work is counted in pieces: clauses, actions, and instructions that may
  * take a long time. The time of a piece is at most linear in the size of the

@@ -36,8 +36,8 @@ void AddressSet::remove_all(CodeRange range)
     each_word(range, [](std::uint64_t& word, std::uint64_t bits) { word &= ~bits; });
 }
 
-// Returns the first address in [from, to) whose bit is set in the words that word(i)
-// returns. If no such address exists, returns the smaller of `to` and end().
+// Returns the first address in [from, to) whose bit is set, or min(to, end()). word(i)
+// returns word i of a bitmap with one bit for each address.
 template <class Word>
 TargetAddr AddressSet::find(TargetAddr from, TargetAddr to, Word word) const
 {

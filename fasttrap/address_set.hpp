@@ -35,12 +35,11 @@ public:
     void remove_all(CodeRange range);
     // Returns the first member at or after `from`, or end() if there is none.
     TargetAddr next(TargetAddr from) const;
-    // Returns the first address at or after `from` that is not a member. If no such
-    // address is below both `to` and end(), returns the smaller of the two.
+    // Returns the first address at or after `from` that is not a member. The result is
+    // at most min(to, end()).
     TargetAddr next_missing(TargetAddr from, TargetAddr to) const;
-    // Returns the first member at or after `from` that is not a member of `other`,
-    // which has the same range. If no such address is below both `to` and end(),
-    // returns the smaller of the two.
+    // Returns the first member at or after `from` that is not a member of `other`. The
+    // result is at most min(to, end()). `other` has the same range.
     TargetAddr next_without(TargetAddr from, TargetAddr to,
                             const AddressSet& other) const;
     // Returns the last member at or before `to`, or begin() if there is none.

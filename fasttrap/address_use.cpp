@@ -88,9 +88,9 @@ private:
                (memory.index != Reg::none || slot->second == memory.disp);
     }
 
-    // Tracks stores to stack slots and jumps through them. A compiler stores the
-    // address of a label in a stack slot in three cases: the variable that holds it is
-    // volatile, spilled, or an element of a local array.
+    // Tracks stores to stack slots and jumps through them. A variable with a label's
+    // address is in a stack slot if it is volatile, spilled or an element of a local
+    // array.
     void take_stack_slot(const Instruction& insn)
     {
         const MemoryOperand& memory = insn.memory;
@@ -102,9 +102,10 @@ private:
     }
 
     CodeRange block_;
-    // Registers that hold an address computed from an address in the block. Registers
-    // in held_ hold it on some path. Registers in straight_ certainly hold it, because
-    // no jump or return is between the lea and the current instruction.
+    // Sets of registers that hold an address computed from an address in the block. A
+    // register in held_ holds it on at least one path. A register in straight_ certainly
+    // holds it, because no jump or return is between the lea and the current
+    // instruction.
     RegisterSet straight_ = 0, held_ = 0;
     using StackSlot = std::pair<Reg, std::int64_t>; // base and displacement
     std::set<StackSlot> slots_; // slots that may hold an address in the block
@@ -118,8 +119,7 @@ AddressUse use_of_addresses(const Arch& arch, CodeRange block, CodeRange functio
                             const TextAt& text)
 {
     UseOfAddresses use(block);
-    // The second round follows addresses that a backward branch carries to earlier
-    // code.
+    // The second round finds uses of an address after a backward branch.
     for (int round = 0; round < 2; ++round) {
         TargetAddr at = function.begin;
         while ((at = instructions.next(at)) < function.end) {

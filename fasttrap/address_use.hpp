@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Determines how a function uses an address in its own text that it loads with lea. If
-// the function jumps to the address, the bytes there are code. If it reads from the
-// address, they are data.
+// Determines how a function uses an address in its own text. The function loads this
+// address with lea. If the function jumps to the address, the bytes there are code. If
+// it reads from the address, the bytes are data.
 //
 // The known instructions of the function are read in ascending order. The address is
 // tracked in registers, and in stack slots that the function jumps through, but not in

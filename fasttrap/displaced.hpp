@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How to run an instruction whose first byte was replaced with a breakpoint.
 //
-// There are three ways (Displaced::How):
+// Displaced::How has three values:
 //
 //   emulate      compute the effect on Registers and TargetMemory; the thread does not
 //                stop again

@@ -27,8 +27,8 @@ const NextTrap& next_traps_of(const Arch& arch)
     return x86;
 }
 
-// Returns the number of own bytes of the window's first jump (patch.hpp), not counting
-// the jump's prefixes.
+// Returns how many bytes of the window's first jump overlap no other code. Does not
+// count the jump's prefixes.
 unsigned own_jump_bytes(const Window& window)
 {
     return static_cast<unsigned>(window.own_bytes() - window.n_prefix);
@@ -47,7 +47,8 @@ unsigned starts_in_jump(const Window& window, TargetAddr at, std::size_t n)
     return mask;
 }
 
-// Returns the byte at `at` if it is a prefix or opcode of a jump after the k-th one.
+// If a prefix or the opcode of a jump after the k-th jump is at `at`, returns this
+// byte.
 std::optional<std::byte> given_at(const Window& window, std::size_t k, TargetAddr at)
 {
     for (std::size_t later = k + 1; later < window.n_jumps(); ++later) {
@@ -59,8 +60,8 @@ std::optional<std::byte> given_at(const Window& window, std::size_t k, TargetAdd
     return std::nullopt;
 }
 
-// Returns the byte at `at` if it belongs to the displacement of a jump before the k-th
-// one.
+// If the displacement of a jump before the k-th jump contains the address `at`, returns
+// the byte at `at`.
 std::optional<std::byte> placed_at(const Window& window, std::size_t k, TargetAddr at,
                                    const Placement& so_far)
 {

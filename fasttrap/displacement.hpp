@@ -4,14 +4,15 @@
 //   d = trampoline - (jump + 5)     d0 to d3 are its bytes, d3 is the most significant
 //
 // If an instruction starts k + 1 bytes after the jump's first byte, byte k of d must be
-// a trap byte (patch.hpp). Some bytes of d have fixed values:
+// a trap byte (patch.hpp). These bytes of d have fixed values:
 //
-//   - In a punned jump, the kept bytes, which belong to the following instructions.
-//   - In a pair or chain, the bytes that are prefixes or opcodes of later jumps, and
-//     the bytes that also belong to the displacement of an earlier jump. The
-//     destinations are chosen in the order of the jumps.
+//   - the bytes of a punned jump that also belong to the next instructions
+//   - in a pair or chain, the bytes that are also prefixes or opcodes of later jumps
+//   - in a pair or chain, the bytes that also belong to an earlier jump's displacement
 //
-// reach_of() returns the distances at which the caller may map an area.
+// The destinations of a pair or chain are chosen in the order of the jumps.
+//
+// reach_of() returns the distances at which the caller may map memory for trampolines.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -23,7 +24,7 @@
 namespace dt {
 
 constexpr std::int64_t farthest_jump = std::int64_t(1) << 31;
-// No jump is planned to be longer than farthest_jump minus this margin. The margin is
+// Planned jumps are shorter than farthest_jump by at least this margin. The margin is
 // more than the size of a trampoline plus a window.
 constexpr std::int64_t jump_slack = 4096;
 constexpr unsigned no_byte = 256;

@@ -183,7 +183,7 @@ private:
 
     void close_function(std::uint64_t end)
     {
-        // mark the known code up to here, so that follow() does not read it again
+        // Mark the known code up to here, so that follow() does not read it again.
         if (known_)
             into_.code.bytes.add_all({known_from_, at_ + end});
         auto text = [this](TargetAddr at) {
@@ -297,9 +297,8 @@ bool ExtentMap::is_reached(const Dispatch& dispatch) const
 // Completes the known code in three steps:
 //   1. Follows the targets of the tables of known jumps, and finds the doubtful
 //      functions (extents.hpp).
-//   2. Adds the unknown bytes of some functions (take_rest()). Such a function has a
-//      known indirect jump, a pointer into its unknown part, or known code that ends in
-//      a hlt.
+//   2. Adds the unknown bytes of functions that have a known indirect jump, a pointer
+//      into their unknown part, or known code that ends in a hlt (take_rest()).
 //   3. Removes bytes that are data (ReachedCode::remove_data()).
 void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& named,
                         const KnownCode& known, const ReadModule& read)
@@ -372,9 +371,9 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     forget_chance_targets(known);
 }
 
-// Removes branch targets inside known instructions, unless a symbol, known code or a
-// restartable sequence refers to them. The sweep found the removed targets by chance,
-// when it decoded data.
+// Removes branch targets inside known instructions. The sweep found these targets by
+// chance, when it decoded data. Keeps the targets to which a symbol, known code or a
+// restartable sequence refers.
 void ExtentMap::forget_chance_targets(const KnownCode& known)
 {
     AddressSet inside = code_.bytes;
@@ -394,9 +393,9 @@ void ExtentMap::forget_chance_targets(const KnownCode& known)
     targets_.subtract(inside);
 }
 
-// Returns whether the first unknown byte of the function follows a hlt. The compiler
-// does not know that the hlt of inline assembly ends the flow of control, and puts code
-// after it.
+// Returns whether the first unknown byte of the function follows a hlt. A compiler does
+// not know that a hlt in inline assembly ends the flow of control. So the hlt may be
+// followed by code.
 bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) const
 {
     const TargetAddr rest = code_.bytes.next_missing(function.begin, function.end);
@@ -407,9 +406,10 @@ bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) cons
     return instructions_.has(last) && !bytes.empty() && bytes[0] == std::byte{0xf4};
 }
 
-// Adds all remaining instructions of the function to the known code, unless some of the
-// remaining bytes may be data. Bytes may be data if they do not decode, if their
-// branches do not lead to instructions, or if known code accesses them.
+// Adds the remaining instructions of the function to the known code. If some of the
+// remaining bytes may be data, adds none of them. Bytes may be data if they do not
+// decode, if their branches do not lead to instructions, or if known code accesses
+// them.
 void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
 {
     std::vector<TargetAddr> starts, branches;

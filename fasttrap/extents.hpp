@@ -21,9 +21,9 @@
 // A word of data or an entry of a table is a target only if an instruction starts
 // there. A target that is found by mistake only makes extents shorter.
 //
-// A function is doubtful if an indirect jump in it uses an unknown table. Each
-// instruction of a doubtful function may be a target, except in its first 16 bytes.
-// Only the entry of a doubtful function has an extent of several instructions.
+// A function is doubtful if an indirect jump in it uses an unknown table. In such a
+// function, each instruction after the first 16 bytes may be a target. So only the
+// entry of the function has an extent of several instructions.
 //
 // Only bytes that are known to be code may be moved or patched (reached_code.hpp).
 // These are known code:
@@ -36,8 +36,7 @@
 //     its bytes must decode, its branches must lead to instructions, and no known code
 //     may load from it.
 //
-// A probe at a site where is_code() returns false is refused, unless the probe is
-// static.
+// A probe is refused if is_code() returns false for its site. Static probes are exempt.
 #pragma once
 
 #include "fasttrap/function.hpp"
@@ -64,7 +63,7 @@ struct CodeStart {
 struct Dispatch {
     TargetAddr function, end;
     std::vector<TargetAddr> tables; // addresses that its code contains
-    // Constants that its code contains, which may also be addresses.
+    // Constants in its code that may also be addresses.
     std::vector<TargetAddr> constants;
     bool by_table = false; // at least one of `jumps` appears to go through a jump table
     std::vector<TargetAddr> jumps; // the function's indirect jumps
@@ -132,8 +131,8 @@ public:
     // only at such an address.
     bool is_code(TargetAddr at) const { return instructions_.has(at); }
     // Returns whether `at` is in a restartable sequence, or is the last instruction
-    // before one. A stop in a sequence restarts the sequence, so a probe would make it
-    // run forever.
+    // before one. A stop in a sequence restarts the sequence, so a probe would restart
+    // it forever.
     bool is_restartable(TargetAddr at) const;
     // Returns the functions with an indirect jump whose table was not found.
     std::span<const CodeRange> doubtful() const { return doubtful_; }

@@ -195,8 +195,8 @@ private:
         return bounded || (n_inside >= 2 && n_inside * 2 >= table.n_entries);
     }
 
-    // Returns whether the first entry is an address. It is 0 if the dynamic linker
-    // writes the entry at run time.
+    // Returns whether the first entry is a nonzero address. An entry that the dynamic
+    // linker writes at run time is 0.
     bool is_function_array(const IndirectJump& jump) const
     {
         TargetAddr first;

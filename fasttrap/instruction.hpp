@@ -92,8 +92,8 @@ struct Instruction {
     std::uint8_t prefixes = 0;  // set of Prefix
     Encoding encoding = Encoding::legacy;
     // The opcode map. In the legacy encoding, map 0 contains the opcodes of one byte.
-    // Maps 1, 2 and 3 contain the opcodes after 0f, 0f 38 and 0f 3a. Otherwise, this is
-    // the map number in the VEX, EVEX or XOP prefix.
+    // Maps 1, 2 and 3 contain the opcodes after 0f, 0f 38 and 0f 3a. In the other
+    // encodings, it is the map number in the VEX, EVEX or XOP prefix.
     std::uint8_t opcode_map = 0;
     std::uint8_t opcode = 0;
     std::uint8_t opcode_at = 0; // offset of the opcode byte in `bytes`

@@ -6,7 +6,7 @@
 // fail.
 //
 // Other threads of the target may be running. An aligned access of 2, 4 or 8 bytes
-// should be made in one piece, as process_vm_readv() and /proc/PID/mem do.
+// should be a single access, as in process_vm_readv() and /proc/PID/mem.
 #pragma once
 
 #include "base/target_addr.hpp"

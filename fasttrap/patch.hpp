@@ -85,7 +85,7 @@
 
 namespace dt {
 
-// The place of a probe, and the bytes around it that may be moved.
+// The address of a probe, and the bytes around it that may be moved.
 //
 // [first, end) is the extent. [end, beyond) is the next block, which a pair may move.
 // beyond is 0 if that block is unknown. `further` contains the blocks after it, for a
@@ -100,12 +100,12 @@ struct PatchSite {
     TargetAddr beyond;
     std::uint8_t n_steady = 4;
     FurtherBlocks further{};
-    // The end of the last branch in the function to the function's own entry, or 0. If
-    // the window contains all such branches, their copies skip the site's head, so that
-    // the probe does not fire for them. If loop_end is 0, such branches fire the probe.
+    // The end of the function's last branch to its own entry, or 0. If the window
+    // contains all branches to the entry, their copies skip the site's head and do not
+    // fire the probe. If loop_end is 0, these branches fire the probe.
     TargetAddr loop_end;
-    // Bit k is set if no space was found for a window with Window::way == k. This way
-    // must not be tried again.
+    // If bit k is set, plan_windows() does not try windows whose Window::way is k,
+    // because no space was found for them.
     std::uint32_t avoid = 0;
 
     // Shortens the blocks after `end` so that none of them extends beyond `to`, which
@@ -296,9 +296,9 @@ struct Reach {
 // window, returns one range, in which the stub must start. That range may be a single
 // byte.
 std::vector<Reach> reach_of(const Window& window);
-// In a pair or chain, the most significant byte of a jump's displacement may also be a
-// prefix or the opcode of a later jump. If this is true for the k-th jump, returns the
-// reach of the k-th jump. Otherwise returns nothing.
+// Returns the reach of the k-th jump of a pair or chain, if the most significant byte
+// of its displacement is also a prefix or the opcode of a later jump. Otherwise returns
+// nothing.
 std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
 // Returns the ranges of 16 MiB that the k-th jump (k > 0) of a pair or chain can reach,
 // nearest first. Returns an empty vector if the most significant byte of the
@@ -306,9 +306,9 @@ std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
 std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
 // Returns ranges of addresses relative to begin, nearest first. A jump from any window
-// in [begin, end) to such an address has a trap byte as the most significant byte of
-// its displacement. An area of 4 MiB there is enough for all these windows. If no range
-// remains, returns an empty vector, and the caller must divide the text.
+// in [begin, end) into these ranges has a trap byte as the most significant byte of its
+// displacement. An area of 4 MiB in a range is enough for all these windows. If no
+// range remains, returns an empty vector, and the caller must divide the text.
 std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end);
 
 // Returns a mask in which bit k is set if byte k of the first jump's displacement must
@@ -347,7 +347,7 @@ struct Patch {
 // Returns an upper bound of the trampoline's size in bytes, for take().
 std::size_t trampoline_bytes(const Window& window);
 
-// Builds patches. One builder serves many windows and reuses its buffers.
+// Builds patches. One builder can build many patches and reuses its buffers.
 class PatchBuilder {
 public:
     // Builds the patch of a window. area is the start of the trampoline's area. Returns

@@ -160,8 +160,8 @@ void PatchBuilder::put_original(const Window& window)
     append(window.kept, window.n_kept);
 }
 
-// If `branch` leads back to a site and ends at or before loop_end, returns its new
-// destination in the trampoline. Such a branch skips the site's head and tail. If two
+// Returns the new destination in the trampoline of a branch that leads back to a site
+// and ends at or before loop_end. This branch skips the site's head and tail. If two
 // heads precede the instruction, the branch skips only the first head. Returns nothing
 // for any other branch.
 std::optional<TargetAddr> PatchBuilder::past_head(const Window& window,
@@ -222,8 +222,8 @@ void PatchBuilder::put_jump_over(const Window& window, std::size_t offset,
 }
 
 // Writes the k-th jump with its prefixes. Later jumps must be written first, because
-// the displacement may end in their bytes. Returns Code::invalid if the jump would
-// change these bytes or the kept bytes (Window::kept).
+// the displacement of this jump may extend into their bytes. Returns Code::invalid if
+// this jump would change the later jumps or the kept bytes (Window::kept).
 Result<Ok> PatchBuilder::put_jump_of(const Window& window, std::size_t k, TargetAddr to)
 {
     std::size_t begin = window.block(k) - window.at();

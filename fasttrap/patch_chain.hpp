@@ -41,9 +41,9 @@ bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 // first one can reach only one range of 16 MiB, the entire range must be in user space.
 bool is_reachable(const Window& window);
 
-// Says which jumps of a chain lead far away. The most significant byte of such a jump's
-// displacement is also part of a later jump. So the jump can reach only one range of 16
-// MiB.
+// Describes which jumps of a chain lead far away. A jump leads far away if the most
+// significant byte of its displacement is also part of a later jump. It can then reach
+// only one range of 16 MiB.
 enum class ChainReach : std::uint8_t {
     open, // no jump leads far away
     far,  // the first jump leads far away, and no other jump does

@@ -30,8 +30,8 @@ public:
             left_.emplace_back(&site, reason);
     }
 
-    // Makes short windows for the sites that have no plain window. Refuses the other
-    // sites. Returns the plan.
+    // Makes short windows for the sites that have no plain window. Refuses a site if
+    // this fails. Returns the plan.
     WindowPlan take()
     {
         ShortWindows others(arch_, read_, sites_, std::move(plan_.windows));
@@ -109,10 +109,9 @@ private:
         plan_.windows.push_back(std::move(window));
     }
 
-    // Removes the window that was just added if one of its branches leads into the
-    // window itself. There can be such a branch, because the caller's list of branches
-    // may be incomplete. Returns the reason if the window was removed, otherwise an
-    // empty string.
+    // Removes the last added window if a branch in it leads into the same window. The
+    // caller's list of branches may be incomplete, so such a branch is possible.
+    // Returns the reason if the window was removed, otherwise an empty string.
     std::string_view into_itself()
     {
         if (!leads_into_itself(plan_.windows.back()))

@@ -240,9 +240,8 @@ bool ShortWindows::absorb(Chain& chain, std::vector<Window*>& taken)
     return true;
 }
 
-// Puts a probe into the window for each site in it. If that fails for one site, returns
-// false. After a failure, the window must not be used, because this site may become a
-// breakpoint.
+// Adds a probe to the window for each site in it. Returns false if that fails for one
+// site. The window must then not be used, because this site may become a breakpoint.
 bool ShortWindows::probe_all_in(Window& window)
 {
     auto site =

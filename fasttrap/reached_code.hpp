@@ -52,7 +52,7 @@ struct ReachedCode {
     void end_gap(CodeRange gap, bool at_code);
     void join(ReachedCode&& other);
 
-    // Adds each gap that is now followed by known code to the known code.
+    // Adds each gap to the known code if known code now follows the gap.
     void settle_gaps();
     // Removes data from the known code. Data are bytes that known code reads or writes
     // (at most 64 bytes at each address), and padding that contains an address in

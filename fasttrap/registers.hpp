@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The registers of one stopped thread that the emulation
-// of an instruction needs. They are in encoding order (rax rcx rdx rbx rsp rbp rsi rdi
-// r8..r15). So the register number in an instruction is an index.
+// The registers of a stopped thread that emulation needs, in encoding order (rax rcx
+// rdx rbx rsp rbp rsi rdi r8..r15). A register's number in an instruction is its index
+// here.
 //
-// The vector, x87 and segment registers are missing, because no emulated instruction
-// uses them.
+// Vector, x87 and segment registers are missing, because no emulated instruction uses
+// them.
 #pragma once
 
 #include <array>

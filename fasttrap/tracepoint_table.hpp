@@ -11,8 +11,8 @@
 //   - An entry is in the buckets if and only if it is in the list of its space.
 //   - reclaim() frees a removed entry after the end of each ReadLock that could have
 //     found the entry.
-//   - The table starts no thread, so add() itself resizes and reclaim() waits for
-//     readers.
+//   - The table has no thread of its own. So add() resizes the table, and reclaim()
+//     waits for readers.
 //
 // Locks: only mutex_. A thread that calls add(), reclaim() or the destructor must not
 // hold a ReadLock.
@@ -90,8 +90,8 @@ public:
     // Grows the table once, for n_more entries that the caller is going to add.
     void expect(std::size_t n_more);
 
-    // Returns the entry, or null if there is none. The caller must hold a ReadLock,
-    // unless no other thread removes entries.
+    // Returns the entry, or null if there is none. If another thread may remove
+    // entries, the caller must hold a ReadLock.
     TableEntry* find(SpaceId space, TargetAddr at) const;
 
     // Removes the entry from the table; reclaim() frees it. Returns false if there is

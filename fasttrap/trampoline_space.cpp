@@ -5,7 +5,7 @@
 //
 // If neither d1 nor d2 is constrained, a search continues where the last search ended.
 // If d1 or d2 is constrained, this would scatter the trampolines over many pages of the
-// target. Instead, such a search looks at pages in this order:
+// target. Instead, the search examines the pages in this order:
 //
 //   1. pages that are in use and not crowded
 //   2. all pages that are not crowded
@@ -30,7 +30,7 @@ constexpr std::uint64_t crowded_bytes = 1280;
 constexpr std::uint64_t block_bytes = 65536;
 // Areas of at most this size are used only for stubs.
 constexpr std::uint64_t small_area = 4 * page_bytes;
-// maximum number of addresses that one pass of take_chain() tries
+// The maximum number of addresses that one pass of take_chain() tries.
 constexpr int max_tries = 4096;
 
 } // namespace
@@ -104,7 +104,7 @@ struct TrampolineSpace::Area {
         word = value ? word | bit : word & ~bit;
     }
 
-    // Returns the first byte at or after i in a page that the pass looks at. Returns
+    // Returns the first byte at or after i in a page that this pass searches. Returns
     // `bytes` if there is no such page.
     std::uint64_t next_in(Pass pass, std::uint64_t i) const
     {

@@ -268,8 +268,8 @@ void dt_anonymous_end(void)
 }
 
 /*
- * Frees the file, unless the consumer is unclaimed or a claim is copying the
- * file. The caller holds dt_anonymous_lock.
+ * Frees the file if it is no longer needed. It is needed until the consumer is
+ * claimed, and while a claim is copying it. The caller holds dt_anonymous_lock.
  */
 static void dt_drop_file(void)
 {

@@ -9,7 +9,8 @@
  *   - Pages of anonymous memory, and of files in memory or on a block device,
  *     are faulted in.
  *   - Pages that a process (FUSE, userfaultfd) or another machine (NFS)
- *     provides are invalid addresses to D until the target has accessed them.
+ *     provides are treated as invalid addresses until the target has accessed
+ *     them.
  *
  * dt_bring_in() holds mmap_lock from the check of a mapping until the page is
  * in memory. Otherwise another thread could replace the mapping.

@@ -52,7 +52,7 @@ struct dt_consumer {
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
 	bool killed;	    /* set by deadman.c; the probes no longer fire */
 	/*
-	 * The consumer of the open file before this consumer was claimed
+	 * The consumer that this consumer replaced when it was claimed
 	 * (anonymous.c). Null if this consumer was not claimed.
 	 */
 	struct dt_consumer *replaced;
@@ -135,7 +135,9 @@ long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **clai
 struct dt_context {
 	struct dt_host host; /* set by fire.c */
 	struct pt_regs *regs; /* registers of the interrupted code, or null */
-	/* if not 0, stack() omits frames whose sp is not above this address */
+	/*
+	 * if not 0, stack() returns only frames whose sp is above this address
+	 */
 	unsigned long frame;
 	/* if frame is 0, stack() omits frames in this range, see stack.c */
 	unsigned long skip_begin, skip_end;
@@ -162,8 +164,8 @@ struct dt_context {
 void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
 	      u32 n_args);
 /*
- * Marks this CPU as being in a probe, and turns interrupts off. Returns false,
- * and does neither, if the CPU was in a probe already. Until dt_firing_end(),
+ * Marks this CPU as being in a probe, and turns interrupts off. If the CPU is
+ * in a probe already, does neither and returns false. Until dt_firing_end(),
  * dt_kfire_held() may be called, and kernel functions that run on this CPU fire
  * no probe.
  */
@@ -181,8 +183,8 @@ bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 
 /* --- deadman.c: with interrupts off --- */
 /*
- * Called when a firing begins. Returns the current time in ns if the firing is
- * to be measured, otherwise 0.
+ * Called when a firing begins. Returns the current time in ns if the firing
+ * must be measured, otherwise 0.
  */
 u64 dt_deadman_begins(void);
 /*

@@ -71,8 +71,8 @@ static void dt_overflow(struct perf_event *event, struct perf_sample_data *data,
 
 	args[user_mode(regs)] = instruction_pointer(regs);
 	/*
-	 * perf sets only ip and sp if nothing was interrupted, such as at a
-	 * context switch.
+	 * If no code was interrupted, such as at a context switch, perf sets
+	 * only ip and sp.
 	 */
 	if (user_mode(regs) || regs->flags & X86_EFLAGS_FIXED)
 		x.regs = regs;

@@ -12,8 +12,8 @@
  *                                        other work.
  *
  * The limit of a sum is the value that it reaches if firings take all of the
- * time for 10 seconds (parameter `deadman`). If a sum exceeds its limit, the
- * consumer that used most of the time is killed. A majority vote over the
+ * CPU's time for 10 seconds (parameter `deadman`). If a sum exceeds its limit,
+ * the consumer that used most of the time is killed. A majority vote over the
  * firing times finds this consumer.
  *
  * Reading the clock can take longer than a short firing, so most short firings

@@ -6,7 +6,7 @@
  * The kernel's functions begin with a nop of five bytes, which ftrace replaces
  * with a call. A consumer has one ftrace_ops and a table of functions. The
  * callback looks up the address of ftrace's call in the table, and fires the
- * probes there. A larger table replaces a table that is too small. The old
+ * function's probes. A larger table replaces a table that is too small. The old
  * table is kept until the consumer is freed, because a callback may still read
  * it.
  *
@@ -367,7 +367,10 @@ void dt_fbt_detach(struct dt_consumer *c)
 	struct dt_functions *f, *next;
 
 	if (!c->fbt) {
-		/* c may have a slot for returns if dt_fbt_make() failed */
+		/*
+		 * dt_returns_join() may have succeeded before dt_fbt_make()
+		 * failed
+		 */
 		dt_returns_leave(c);
 		return;
 	}

@@ -73,7 +73,7 @@ static int dt_entering(struct kretprobe_instance *instance, struct pt_regs *regs
 {
 	struct dt_pending *pending = this_cpu_read(dt_entered);
 
-	/* Set no hook if dt_return_expect() is not the caller. */
+	/* Trace no return if dt_return_expect() is not the caller. */
 	if (!pending)
 		return 1;
 	pending->taken = 1;
@@ -128,8 +128,8 @@ static struct kretprobe dt_hook = {
 };
 
 /*
- * The hook is set only if at least this many bytes of the stack are free. A
- * return through the hook needs about 500 bytes.
+ * A return is traced only if at least this many bytes of the stack are free. A
+ * return through the kretprobe (dt_hook) needs about 500 bytes.
  */
 #define DT_STACK_LEFT 3072
 
@@ -153,7 +153,7 @@ void dt_return_expect(struct dt_consumer *c, u32 probe, const struct dt_stable *
 
 	if (!dt_firing_begin(c, &flags))
 		return;
-	/* The hook cannot be set when RCU is not watching. */
+	/* The kretprobe cannot be used when RCU is not watching. */
 	if (rcu_is_watching() && !dt_stack_is_short(regs->sp)) {
 		this_cpu_write(dt_entered, &pending);
 		dt_hook.kp.pre_handler(&dt_hook.kp, regs);
@@ -176,7 +176,10 @@ static int dt_hook_make(void)
 	return error;
 }
 
-/* Gives the consumer a slot. Returns 0 or a negative errno. */
+/*
+ * Assigns an entry of dt_joined[] to the consumer. Returns 0 or a negative
+ * errno.
+ */
 int dt_returns_join(struct dt_consumer *c)
 {
 	u32 i;

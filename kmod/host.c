@@ -3,11 +3,11 @@
  * The engine's host in the kernel: memory, time, and data about the current
  * task.
  *
- * An address below TASK_SIZE_MAX belongs to the current process, any other to
- * the kernel. Both kinds of memory are copied without waiting. Reading a page
- * that is not in memory is a fault, unless the probe may wait (dt_fault_in()).
- * Reading uncached kernel memory is also a fault, because it may be a device's
- * registers.
+ * An address below TASK_SIZE_MAX belongs to the current process. Any other
+ * address belongs to the kernel. Both kinds of memory are copied without
+ * waiting. Reading a page that is not in memory is a fault, unless the probe
+ * may wait (dt_fault_in()). Reading uncached kernel memory is also a fault,
+ * because it may be a device's registers.
  */
 #include "kmod/consumer.h"
 
@@ -159,7 +159,7 @@ static int dt_op_arg(struct dt_host *host, u32 n, u64 *value, u64 *bad)
 	if (!x->in_stack_args || n < 6 || n >= DTK_ARGS_MAX)
 		return 0;
 	*bad = at;
-	/* A process can set its stack pointer to a kernel address. */
+	/* Refuse kernel addresses, to which a process can set its sp. */
 	if (x->regs && user_mode(x->regs) && at >= TASK_SIZE_MAX)
 		return -1;
 	return dt_read_or_wait(x, value, at, sizeof(*value));

@@ -3,8 +3,8 @@
  * Reads the members of fds[n] from the current process's table of files.
  *
  * The table and the files may change or be freed at the same time. So they are
- * copied, and only pointers in copies are followed. A copy may fail or show an
- * old state.
+ * copied, and the code follows only pointers in the copies. A copy may fail or
+ * show an old state.
  */
 #include "kmod/open_file.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Reads the open files of the current process for fds[n]. These functions run
- * in any context. They neither wait nor take a lock.
+ * in any context. They do not wait or take locks.
  */
 #ifndef KMOD_OPEN_FILE_H
 #define KMOD_OPEN_FILE_H

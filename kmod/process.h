@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Reads data about the current process for D's variables. All functions except
- * dt_grab_mm() run in any context, and neither wait nor take a lock.
+ * dt_grab_mm() run in any context, and do not wait or take locks.
  */
 #ifndef KMOD_PROCESS_H
 #define KMOD_PROCESS_H

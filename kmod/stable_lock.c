@@ -32,8 +32,8 @@ static int dt_rw(u64 lock, bool held, u64 who, u64 *out)
 
 /*
  * Called when a locking function has returned. in[0] is the returned value,
- * in[1] is the lock. The suffix says which value means success: _if_0 for 0,
- * _if_1 for true.
+ * in[1] is the lock. The suffix of the name says which result means success: 0
+ * for _if_0, true for _if_1.
  */
 int dt_choose_lock_taken(const u64 *in, u64 *out)
 {
@@ -97,7 +97,7 @@ int dt_choose_lock_written_given(const u64 *in, u64 *out)
 }
 
 /*
- * Returns the wait that the tracepoint contention_end(lock, result) ends.
+ * Returns the wait that ends at the tracepoint contention_end(lock, result).
  * Returns null if the wait is not known or the lock was not obtained.
  */
 static const struct dt_wait *dt_got(const u64 *in)

@@ -77,7 +77,9 @@ static void dt_packet_of_socket(struct dtk_packet *p, const struct sock *sk, enu
 	/* sk may be the raw socket through which TCP sends some replies */
 	if (sk_fullsock(sk) && sk->sk_type != SOCK_RAW) {
 		p->sk = (u64)sk;
-		/* unlike sk_num, inet_sport survives when sk is unbound */
+		/*
+		 * unlike sk_num, inet_sport keeps its value when sk is unbound
+		 */
 		p->from_port = ntohs(inet_sk(sk)->inet_sport);
 	}
 	p->received = way == DT_RECEIVED;
@@ -205,7 +207,7 @@ int dt_choose_tcp_receive(const u64 *in, u64 *out)
 
 /*
  * @in: arguments of tcp_v6_do_rcv(sk, skb), which passes IPv4 segments to
- * tcp_v4_do_rcv(). The probe fires there for IPv4.
+ * tcp_v4_do_rcv(). For IPv4, the probe fires in tcp_v4_do_rcv().
  */
 int dt_choose_tcp_receive6(const u64 *in, u64 *out)
 {

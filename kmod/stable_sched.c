@@ -56,7 +56,7 @@ int dt_choose_sched_queue(const u64 *in, u64 *out)
 
 /*
  * @in: arguments of the tracepoint sched_pi_setprio(task, from). @task gets the
- * priority of @from if that is higher than its own. @from may be null.
+ * priority of @from if this priority is higher than its own. @from may be null.
  */
 int dt_choose_sched_lend_pri(const u64 *in, u64 *out)
 {

@@ -130,9 +130,9 @@ enum dt_paged {
 };
 
 /*
- * Returns whether a bio pages anonymous memory or a file. Returns
- * DT_PAGED_NOTHING if the bio's operation is not @op. Direct I/O is not paging,
- * so the result for it is also DT_PAGED_NOTHING.
+ * Returns whether a bio transfers pages of anonymous memory or of a file.
+ * Returns DT_PAGED_NOTHING if the bio's operation is not @op. Direct I/O is not
+ * paging, so the result for it is also DT_PAGED_NOTHING.
  */
 static enum dt_paged dt_paged(struct bio *bio, enum req_op op)
 {

@@ -57,8 +57,8 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 		return; /* a probe in user code has no kernel stack */
 	/*
 	 * If the unwinder is started with registers, it begins with the caller
-	 * of the interrupted function. So the interrupted function is stored
-	 * here.
+	 * of the interrupted function. So the pc in the interrupted function is
+	 * stored here.
 	 */
 	if (x->regs && !dt_take(f, instruction_pointer(x->regs)))
 		return;

@@ -5,9 +5,9 @@
  *
  *   consumer ── processes, by mm ── maps, by address ── table ── rules, by place in the file
  *
- * Probes read these tables in any context and take no lock. A probe in an
- * unknown process records that process. Frame pointers are used until the
- * consumer has passed the maps and tables of that process.
+ * Probes read these tables in any context and take no lock. A probe that fires
+ * in an unknown process records the id of the process. Until the consumer has
+ * passed the maps and tables of the process, frame pointers are used.
  */
 #ifndef KMOD_UNWIND_H
 #define KMOD_UNWIND_H
@@ -23,11 +23,11 @@ struct dt_user_frame {
 	unsigned long pc, sp, bp;
 };
 enum dt_unwound {
-	/* frame is now that of the caller; its pc is a return address */
+	/* the frame is now the caller's frame; its pc is a return address */
 	DT_UNWOUND,
 	/*
-	 * frame is now that of code that a signal interrupted; its pc is the
-	 * next instruction to execute
+	 * the frame now belongs to code that a signal interrupted; its pc is
+	 * the next instruction to execute
 	 */
 	DT_INTERRUPTED,
 	DT_OUTERMOST,	/* there is no caller, or it cannot be found */

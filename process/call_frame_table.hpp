@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The entries of an .eh_frame section. An entry gives the rules for finding the
-// caller's %rbp and %rip, and the canonical frame address (CFA), which is the caller's
-// stack pointer after the return.
+// caller's %rbp and %rip. It also gives the canonical frame address (CFA), which is the
+// caller's stack pointer after the return.
 //
 //   section ── once ──> entries by address ── lookup ──> rows of one entry
 //
@@ -24,7 +24,7 @@ enum DwarfRegister { dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16 };
 
 using FrameBytes = std::span<const std::uint8_t>;
 
-// Says how to find the caller's value of a register.
+// Describes how to find the caller's value of a register.
 struct RegisterRule {
     enum How : std::uint8_t {
         unspecified, // there is no rule; by the ABI, the register is unchanged
@@ -67,8 +67,8 @@ public:
     // `section` is loaded at `addr`. Its bytes must outlive the table.
     CallFrameTable(FrameBytes section, std::uint64_t addr);
 
-    // Returns the row at an address, which is valid until the next call. Returns null
-    // if no valid entry covers the address.
+    // Returns the row for an address. The row is valid until the next call. Returns
+    // null if no valid entry covers the address.
     const FrameRow* row_at(std::uint64_t address);
 
 private:

@@ -13,8 +13,8 @@
 
 namespace dt {
 
-// Adds modulo 2^64 (DWARF 5, 2.5.1.4). The file contains the numbers, so a signed
-// addition could overflow.
+// Adds modulo 2^64 (DWARF 5, 2.5.1.4). The numbers come from an untrusted file, so a
+// signed addition could overflow.
 static std::int64_t wrapping_sum(std::int64_t a, std::int64_t b)
 {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) +

@@ -16,7 +16,7 @@ namespace dt {
 
 class CallFrames {
 public:
-    // A larger file is treated as one without call frame information.
+    // A larger file is treated like a file without call frame information.
     static constexpr std::uint64_t max_file_bytes = std::uint64_t{1} << 30;
 
     explicit CallFrames(Fd file); // finds nothing if it is not a regular file

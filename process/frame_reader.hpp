@@ -49,7 +49,7 @@ public:
             return fail();
         at_ += n;
     }
-    // Reads a block, which is a number and then that many bytes. Returns the bytes.
+    // Reads a length n and then n bytes. Returns these bytes.
     std::span<const std::uint8_t> block()
     {
         const std::uint64_t n = uleb();

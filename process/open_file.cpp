@@ -123,10 +123,10 @@ std::string OpenFile::path() const
     return n < 0 && errno == ENOENT ? none : unknown;
 }
 
-// Returns the first lines of fdinfo: pos, flags, mnt_id. For an epoll instance, fdinfo
-// is not read, because the read could cause a deadlock. The kernel takes a lock for the
-// read. epoll_wait(2) holds the same lock while it writes to the program's memory. That
-// write may wait (userfaultfd) for the thread whose probe fires.
+// Returns the first lines of fdinfo: pos, flags, mnt_id. The fdinfo of an epoll
+// instance is not read, because that could cause a deadlock. The kernel would take a
+// lock that epoll_wait(2) holds while it writes to the program's memory. That write may
+// wait (userfaultfd) for the thread whose probe fires.
 std::string OpenFile::info() const
 {
     if (path() == "anon_inode:[eventpoll]")

@@ -82,7 +82,7 @@ char thread_state(pid_t pid, pid_t tid)
 {
     std::string stat =
         read_proc_file(pid, "task/" + std::to_string(tid) + "/stat", 512);
-    // The name is in parentheses and may itself contain parentheses.
+    // The thread's name is in parentheses and may itself contain parentheses.
     std::size_t end = stat.rfind(')');
     return end == std::string::npos || end + 2 >= stat.size() ? '\0' : stat[end + 2];
 }

@@ -33,7 +33,7 @@ struct TrustDomain {
 
 // Returns the domain of a process. Returns nullopt if the process has exited or may not
 // be traced by the calling process. If the calling process is sandboxed itself, other
-// sandboxed processes count as not sandboxed.
+// sandboxed processes are treated as not sandboxed.
 std::optional<TrustDomain> trust_domain_of(pid_t pid);
 
 } // namespace dt

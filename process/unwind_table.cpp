@@ -29,10 +29,10 @@ static UnwindRow row_of(const FrameRow* frame, std::uint64_t address)
 }
 
 // Returns the distance in bytes from an address to the next address to look up. Usually
-// the next address is the end of the rule's range. The distance is 1 if the rule is
-// computed or if there is no rule. After 64 KiB without rules (for example in Go code),
-// the next address is the next multiple of 16. `silent` is the number of bytes without
-// rules before the address.
+// the next address is the end of the rule's range. The distance is 1 if there is no
+// rule, or if the rule may differ at each address. After 64 KiB without rules (for
+// example in Go code), the next address is the next multiple of 16. `silent` is the
+// number of bytes without rules before the address.
 static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
                                std::uint64_t silent)
 {
@@ -42,7 +42,7 @@ static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
     return is_computed(*frame) ? 1 : frame->end - address;
 }
 
-// The limits for one file, because a file can be forged. The largest browser has about
+// The limits for one file, because the file is untrusted. The largest browser has about
 // 2 million rows.
 constexpr std::size_t max_rows = 8 << 20, max_lookups = 32 << 20;
 

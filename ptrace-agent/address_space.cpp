@@ -62,7 +62,7 @@ bool AddressSpace::read(TargetAddr from, std::span<std::byte> into)
     iovec local{into.data(), into.size()};
     iovec remote{reinterpret_cast<void*>(from.value), into.size()};
     ssize_t n = process_vm_readv(proc_tid_, &local, 1, &remote, 1, 0);
-    if (n < 0 && errno == ESRCH) // the owner has exited, but not its vfork children
+    if (n < 0 && errno == ESRCH) // the owner has exited, but a vfork child still runs
         return read_text(from, into);
     return n == static_cast<ssize_t>(into.size());
 }

@@ -44,18 +44,17 @@ public:
     ~AddressSpace() override;
 
     pid_t owner() const { return owner_; }
-    // Makes another process the owner. Called when the owner has executed another
-    // program while `to`, for example a vfork child, still runs in this memory.
+    // Makes the process `to` the owner. Called when the previous owner has executed
+    // another program while `to`, for example a vfork child, still runs in this memory.
     void hand_over(pid_t to);
     void reopen(); // reopens /proc/PID/mem after an exec that was not reported
     // Returns a thread id whose /proc files show this memory. This is usually the
-    // owner's pid. If the owner's leader has exited, it is the id of a thread that
-    // still runs.
+    // owner's pid. If the main thread of that process has exited, it is the id of
+    // another thread.
     pid_t proc_tid();
 
-    // These functions respect page protections, as the program's own accesses do. After
-    // hand_over(), or if the owner has exited, they ignore page protections. They
-    // return false if they have not transferred all bytes.
+    // These functions respect page protections, except after hand_over() or after the
+    // owner's exit. They return false if they have not transferred all bytes.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
     template <class T> bool read_value(TargetAddr from, T& into)
@@ -98,8 +97,8 @@ public:
 
 private:
     pid_t owner_;
-    // Whether hand_over() was called. If so, read() and write() use mem_, because the
-    // new owner may execute another program at any time.
+    // Whether hand_over() was called. If so, read() and write() use mem_, which refers
+    // to this memory even if the new owner executes another program.
     bool handed_over_ = false;
     pid_t proc_tid_;
     Fd mem_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The agent's main loop, and the requests of its client, the consumer. stops.cpp
+// The agent's main loop. Handles the requests of the client (the consumer). stops.cpp
 // handles the stops of threads.
 #include "ptrace-agent/agent.hpp"
 
@@ -17,9 +17,9 @@ namespace dt::agent {
 
 void run_agent(Fd socket)
 {
-    // The agent must outlive the consumer and the targets. In its own process group, it
-    // gets no signals that are sent to the consumer's group. It stays in the consumer's
-    // session, so that the commands that it starts can join the consumer's group.
+    // The agent must outlive the consumer, so it ignores these signals and has its own
+    // process group. It stays in the consumer's session, because the commands that it
+    // starts must be able to join the consumer's process group.
     for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
                        SIGUSR1, SIGUSR2})
         ::signal(signal, SIG_IGN);
@@ -32,11 +32,10 @@ void run_agent(Fd socket)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     setpgid(0, 0);
-    // Without these limits, malloc(3) remaps large arrays each time they grow or are
-    // freed.
+    // By default, malloc(3) remaps a large array each time it grows or is freed.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
-    // The name must be one that `pkill -9 dtrace` does not match.
+    // `pkill -9 dtrace` must not match the agent's name.
     prctl(PR_SET_NAME, "ptrace-agent");
     // Descriptors 0, 1 and 2 are kept for the commands that the agent starts.
     int own = fcntl(socket.get(), F_DUPFD_CLOEXEC, 3);
@@ -212,7 +211,7 @@ Reply Agent::profile(Reader& in)
 void Agent::before_release(AddressSpace& space)
 {
     if (!injector_.is_stub_in_use(space))
-        space.call_place.remove_stub(space); // an injected call may have written it
+        space.call_place.remove_stub(space); // an injected call may have written a stub
 }
 
 void Agent::process_ended(const Process& process, WaitStatus status)

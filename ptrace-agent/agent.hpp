@@ -5,12 +5,11 @@
 //   run():   client's requests ──┐
 //            stops (waitpid) ────┴─> handle_stop() -> hit, signal, clone, exec, exit
 //
-// The thread sleeps only in waitpid(). A request of the client interrupts the call with
+// The agent sleeps only in waitpid(). A request of the client interrupts this call with
 // a signal (mailbox.hpp).
 //
-// A target may exit between any two system calls. So ESRCH from a ptrace() call is not
-// an error: the kernel will report the thread's exit, and the agent then removes the
-// thread.
+// A target may exit between any two system calls. So ESRCH from ptrace() is not an
+// error. The agent removes the thread later, when the kernel reports its exit.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -39,7 +38,7 @@ public:
     void run();
 
 private:
-    // Defined in agent.cpp or here.
+    // Defined in agent.cpp or in this file.
     void serve_client();
     Reply answer(const Request& request);
     Reply set_arena(Reader& in, const std::vector<Fd>& fds);
@@ -73,7 +72,7 @@ private:
     // Each member uses only the members above it, and calls the agent through
     // StopHandler.
     ClientLink client_;
-    TracepointTable table_; // outlives the address spaces, which tracees_ owns
+    TracepointTable table_; // must outlive the address spaces in tracees_
     Tracees tracees_;
     Injector injector_{tracees_};
     ArenaMap arena_;

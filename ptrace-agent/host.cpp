@@ -18,7 +18,7 @@
 
 namespace dt::agent {
 
-// A busy shard is tested this many times before another shard is tried.
+// The number of times that a busy shard is tested before another shard is tried.
 constexpr std::uint32_t max_looks = 1000;
 
 static FiringHost& self(dt_host* host)
@@ -122,8 +122,8 @@ FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& r
     host_.ops = &host_ops;
     host_.arena = arena.base();
     host_.cpu = cpu;
-    // Each firing begins with the same shard, because the records of a speculation stay
-    // in order only if they are in one shard.
+    // Each firing begins with the same shard. The records of a speculation stay in
+    // order only if all of them are in one shard.
     host_.shard = arena.n_shards() - 1;
     host_.own_shards = 1;
     host_.shard_tries = max_looks;
@@ -161,9 +161,9 @@ void FiringHost::fire_profile(std::uint32_t probe)
 }
 
 // Reads argument n. For a static probe, this is its operand n. For an entry probe, arg6
-// and later arguments are on the stack above the return address. The value is 0 if the
-// argument does not exist or cannot be read from the stack. Returns -1 and sets `bad`
-// if an operand cannot be read.
+// and later arguments are on the stack above the return address. Returns -1 and sets
+// `bad` if an operand cannot be read. Stores 0 if the argument does not exist, or if
+// the stack cannot be read.
 int FiringHost::arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad)
 {
     *value = *bad = 0;

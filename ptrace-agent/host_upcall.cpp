@@ -2,7 +2,7 @@
 // Upcalls: requests from the runtime in a target to the agent (enum dt_rt_upcall_op).
 //
 // Addresses in a request are addresses in the target. The target can overwrite the
-// request, so every number in it is untrusted. Therefore this file limits the sizes.
+// request, so every number in it is untrusted, and this file limits the sizes.
 #include "base/clock_ns.hpp"
 #include "process/maps.hpp"
 #include "ptrace-agent/host.hpp"
@@ -45,8 +45,8 @@ void FiringHost::answer(dt_rt_upcall& call)
         break;
     }
     case DT_RT_UP_USTACK: {
-        // The stack of a new thread may be missing from the runtime's list of readable
-        // ranges. With an updated list, the runtime can walk the stack without an
+        // The runtime's list of readable ranges may not contain the stack of a new
+        // thread yet. With an updated list, the runtime can walk this stack without an
         // upcall.
         if (!space.runtime.in_ranges({regs_[Reg::rsp]}))
             space.runtime.set_ranges(mappings_of(space.proc_tid()));

@@ -137,7 +137,7 @@ std::uint64_t FiringHost::var_string(std::uint32_t id, std::uint32_t index, char
     case DIF_VAR_zonename:
         text = "global";
         break;
-    default: // a variable of an open file, or jailname, which is empty
+    default: // a variable of an open file; jailname is empty
         text = OpenFile(pid, thread_.tid, index).text(id).value_or("");
         break;
     }
@@ -149,7 +149,7 @@ std::uint64_t FiringHost::var_string(std::uint32_t id, std::uint32_t index, char
 int FiringHost::progenyof(std::uint64_t pid)
 {
     auto at = static_cast<std::uint64_t>(thread_.process->pid);
-    // The depth is limited, because parents may change while the chain is read.
+    // The depth is limited, because parents may change while the loop runs.
     for (int depth = 0; at != 0 && depth < 4096; ++depth) {
         if (at == pid)
             return 1;

@@ -24,9 +24,9 @@ namespace dt::agent {
 constexpr std::uint64_t crowded_wait_ns = 20'000'000;
 
 // Returns the signal to deliver when the agent detaches from a thread at this stop.
-// Returns 0 for the SIGTRAP of one of our breakpoints. Also returns 0 for the SIGTRAP
-// of a single-step that did not end before its deadline (Leaving::late). If the
-// breakpoint was removed after the hit, sets the pc back to the breakpoint's address.
+// Returns 0 for a SIGTRAP of our breakpoints, and for a SIGTRAP of a single-step that
+// missed its deadline (Leaving::late). If the breakpoint was removed after the hit,
+// sets the pc back to the breakpoint's address.
 static int signal_at_leave(Thread& thread)
 {
     if (thread.event() != 0)
@@ -200,9 +200,10 @@ void Agent::handle_signal(Thread& thread, int signal)
         trap_signals_.repair_after_trap(thread); // the breakpoint was removed
         return go_on(thread);
     }
-    // If the replaced instruction has several bytes, the program cannot be at the pc
-    // after the int3, so the SIGTRAP is ours. Otherwise another process may have sent
-    // the SIGTRAP, so the siginfo is examined.
+    // If the replaced instruction has several bytes, the pc is inside this instruction.
+    // The program itself cannot be there, so the SIGTRAP is ours. If the instruction
+    // has one byte, another process may have sent the SIGTRAP, so the siginfo is
+    // examined.
     Tracepoint* tp = thread.process->space->tracepoints.find({user.rip - 1});
     if (tp != nullptr && tp->written && tp->insn.length > 1) {
         hits_.handle(thread, *tp, user);
@@ -219,7 +220,7 @@ void Agent::handle_signal(Thread& thread, int signal)
     if (tp != nullptr && tp->written)
         return hits_.handle(thread, *tp, user);
     // If the breakpoint was removed after the hit, the text contains the original
-    // instruction. An int3 that is still there is the program's own.
+    // instruction. An int3 that is still in the text is the program's own.
     std::byte text{};
     if (thread.process->space->read_text({user.rip - 1}, {&text, 1}) &&
         text != std::byte{0xcc}) {
@@ -235,7 +236,7 @@ void Agent::handle_signal(Thread& thread, int signal)
 void Agent::handle_vfork_done(Thread& parent)
 {
     parent.in_vfork = false;
-    // The child used the parent's fs_base, so the runtime's table may contain the
+    // The vfork child used the parent's fs_base, so the runtime's table may contain the
     // child's ids.
     bases_.learn(parent);
 }
@@ -266,9 +267,9 @@ void Agent::handle_event(Thread& thread, int event, int signal)
     }
 }
 
-// Handles a new task whose parent was killed before a stop of the parent reported the
-// task. The task is assumed to be a copy of the process that exited last. Restores the
-// text and the semaphores in the task, and detaches from it.
+// Handles a new task that was not reported, because its parent was killed first. The
+// task is assumed to be a copy of the process that exited last. Restores the text and
+// the semaphores in the task, and detaches from it.
 void Agent::handle_unannounced(pid_t tid)
 {
     std::string status = read_proc_file(tid, "status");
@@ -302,8 +303,8 @@ void Agent::handle_exec(Thread& thread)
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
         tracees_.drop_thread(thread, {});
     };
-    // If the process is not a target, it is a vfork child that is not followed. It
-    // shared its parent's memory only until this exec.
+    // A process that is not a target is a vfork child that is not followed. It shared
+    // its parent's memory until this exec.
     if (!process.is_target)
         return detach();
     bool stays_target = process.follow_exec != FollowExec::none;

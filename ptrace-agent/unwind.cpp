@@ -11,7 +11,7 @@
 #include <libunwind-x86_64.h>
 
 // Searches a sorted unwind table. libunwind exports this function, but no header
-// declares it. perf(1) also declares it itself.
+// declares it.
 extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
                                                   unw_dyn_info_t* where,
                                                   unw_proc_info_t* info,
@@ -19,7 +19,7 @@ extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t space, unw_wo
 
 namespace dt::agent {
 
-// Caches a few of the target's pages during one walk.
+// Caches a few of the target's pages during one stack walk.
 class PageCache {
 public:
     explicit PageCache(AddressSpace& space) : space_(space) {}
@@ -49,8 +49,9 @@ private:
     std::array<Page, 16> pages_;
 };
 
-// The state of one walk. libunwind does not pass our argument to all accessors, so a
-// static variable points to it. Only one thread of the agent walks stacks.
+// The state of one stack walk. The static variable `walk` points to it, because
+// libunwind does not pass our argument to all accessors. Only one thread of the agent
+// walks stacks.
 //
 // Call frame information is an untrusted program, which may contain loops. libunwind
 // reads its instructions through read(), so reads_left bounds the walk.
@@ -213,8 +214,8 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
     return walked;
 }
 
-// Adds rules to the runtime for the frames before the first signal frame. Does not add
-// a rule if the rule leads to a different caller than the walk.
+// Adds a rule to the runtime for each frame before the first signal frame. Omits a rule
+// if it finds another caller than libunwind.
 static void add_rules(UnwindState& state, AddressSpace& space, const Walked& walked)
 {
     if (state.rules == nullptr)

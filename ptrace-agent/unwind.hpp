@@ -3,7 +3,7 @@
 //
 // libunwind walks the stack with the target's call frame information, or with frame
 // pointers if an object has none. If libunwind finds no caller, the word at the top of
-// the stack is taken as the caller if it points into executable memory.
+// the stack is used, provided that it points into executable memory.
 //
 // A walk is bounded. It finds at most `max` frames, makes a limited number of reads,
 // and ends at a frame that does not lead to a higher stack address.
@@ -20,7 +20,7 @@
 namespace dt::agent {
 
 // Stores at most `max` program counters: first regs.rip, then the innermost caller, and
-// so on. Returns how many it has stored.
+// so on. Returns the number of stored program counters.
 std::int64_t unwind_user_stack(Process& process, const Registers& regs,
                                std::uint64_t* pcs, std::uint32_t max);
 

@@ -114,9 +114,9 @@ const FrameTable* UnwindObjects::table_at(TargetAddr at, const ReadBytes& read)
 std::optional<FrameTable> UnwindObjects::find_table(TargetAddr at,
                                                     const ReadBytes& read)
 {
-    // The ELF header is at offset 0 of the file. If several mappings of the file have
-    // that offset, the text belongs to the last of these mappings that begins at or
-    // below the text.
+    // The ELF header is at offset 0 of the file. The file may be mapped several times.
+    // The text belongs to the last mapping of offset 0 that begins at or below the
+    // text.
     const Mapping* text = find_mapping(mappings_, at);
     const Mapping* first = nullptr;
     for (const Mapping& each : mappings_) {

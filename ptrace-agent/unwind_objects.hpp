@@ -36,8 +36,8 @@ class UnwindObjects {
 public:
     explicit UnwindObjects(pid_t pid) : pid_(pid) {}
 
-    // Returns the table for this address in the text, or null if its object has none.
-    // Caches tables and mappings.
+    // Returns the table of the object at this address, or null if the object has no
+    // table. Caches tables and mappings.
     const FrameTable* table_at(TargetAddr at, const ReadBytes& read);
 
 private:

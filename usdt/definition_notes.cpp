@@ -12,7 +12,7 @@ namespace dt::usdt {
 
 namespace {
 
-// Returns "" if the note is valid, otherwise the reason why not.
+// Returns "", or the reason why the note is not valid.
 std::string read_note(std::string_view description, DefinitionNote& note)
 {
     if (!take_text(description, note.provider))

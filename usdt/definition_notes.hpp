@@ -21,7 +21,8 @@ namespace dt::usdt {
 
 constexpr char definition_section[] = ".note.dtrace";
 constexpr char definition_owner[] = "dtrace";
-// The note type. readelf would describe a note of a generic type in a misleading way.
+// The note's type. If it were a generic type, readelf would print a misleading
+// description.
 constexpr std::uint32_t definition_type = 0x44540001; // "DT", version 1
 
 struct DefinitionNote {

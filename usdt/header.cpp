@@ -61,8 +61,8 @@ std::string anchor(const std::string& group)
 }
 
 // Returns the directives for the semaphores. With -flto, one assembler file may contain
-// several different definitions of the provider. A semaphore with the same name is then
-// defined only once (.ifndef).
+// several different definitions of the provider, so .ifndef prevents a second
+// definition of a semaphore.
 std::string semaphores(const ProviderSource& provider, const std::string& group)
 {
     std::string out = section(".probes", "awG", "progbits", group);
@@ -121,8 +121,9 @@ std::string list(std::size_t n, std::string_view between, auto text)
 }
 
 // Returns the constraint for an argument of the asm statement. A floating-point
-// argument is in an SSE register. An integer is a constant, in memory or in a register.
-// The constraint "n" permits only numbers, because a note must not depend on symbols.
+// argument is in an SSE register. An integer may be a constant, in memory or in a
+// register. The constraint "n" permits only numbers, because a note must not depend on
+// symbols.
 std::string place_of(const SourceArgument& argument)
 {
     return argument.form.ends_with('f') ? "x" : "nor";

@@ -17,8 +17,8 @@ namespace dt::usdt {
 // Returns whether the operand can only be Intel syntax.
 bool is_intel_operand(std::string_view text);
 
-// Parses an operand. `sized` means that the note gives the operand's size. Otherwise,
-// sets out.bytes to the size of the register.
+// Parses an operand. `sized` is true if the note gives the operand's size. If it is
+// false, sets out.bytes to the size of the register.
 // Returns "", or the reason why the operand is not valid.
 std::string parse_intel_operand(std::string_view text, Operand& out, bool sized);
 

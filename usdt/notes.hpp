@@ -18,8 +18,8 @@ struct NoteKind {
     std::uint32_t type = 0;
 };
 
-// Parses one description. Returns "", or the end of a sentence that starts with "the
-// note at offset 8 of .note.x".
+// Parses one description. Returns "" if it is valid. Otherwise, returns the end of an
+// error message that begins with "the note at offset 8 of .note.x".
 using NoteReader = std::function<std::string(std::string_view description)>;
 
 // Passes each note of this kind in a little-endian 64-bit file to the reader. Returns
@@ -27,7 +27,8 @@ using NoteReader = std::function<std::string(std::string_view description)>;
 std::vector<std::string> walk_notes(std::span<const std::byte> section,
                                     const NoteKind& kind, const NoteReader& read);
 
-// Returns the message that n_left_out notes after the first n_read are omitted.
+// Returns the message that only the first n_read notes are read, and that n_left_out
+// further notes are omitted.
 std::string left_out(const NoteKind& kind, std::size_t n_left_out, std::size_t n_read);
 
 // Returns whether a string in a note can be the name of a provider or a probe.

@@ -69,8 +69,8 @@ enum class Syntax : std::uint8_t { att, intel };
 // Returns Syntax::intel if an operand can only be Intel syntax, otherwise Syntax::att.
 Syntax syntax_of(std::string_view arguments);
 
-// Parses at most `max` operands. `of_file` is Syntax::intel if syntax_of() returned it
-// for a probe of the file.
+// Parses at most `max` operands. `of_file` is Syntax::intel if syntax_of() returned
+// this value for a probe of the file.
 std::vector<Operand> parse_operands(std::string_view arguments,
                                     std::size_t max = max_operands,
                                     Syntax of_file = Syntax::att);

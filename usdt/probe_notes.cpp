@@ -20,7 +20,7 @@ bool take_word(std::string_view& bytes, std::uint64_t& word)
     return true;
 }
 
-// Returns "" if the note is valid, otherwise the reason why not.
+// Returns "", or the reason why the note is not valid.
 std::string read_note(std::string_view left, ProbeNote& note)
 {
     if (!take_word(left, note.at) || !take_word(left, note.base) ||

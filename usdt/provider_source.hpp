@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A provider as `dtrace -h` and `dtrace -G` need it, with types and names as in C.
+// Describes a provider for `dtrace -h` and `dtrace -G`, with the types and names of C.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 namespace dt::usdt {
 
 struct SourceArgument {
-    std::string form;        // size and kind, as before the @ of an operand: -4, 8, 8f
-    std::string declaration; // "const char *dt_a1"; the names are those of parameter(n)
+    std::string form;        // size and kind in a note, before the @: -4, 8, 8f
+    std::string declaration; // "const char *dt_a1"; parameter(n) returns the name
 };
 
 // The maximum number of arguments in <dtrace/sdt.h> and SystemTap's header.

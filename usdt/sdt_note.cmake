@@ -1,4 +1,5 @@
-# Writes, as a C++ string, the part of dtrace/sdt.h that `dtrace -h` also writes to each header:
+# Converts a part of dtrace/sdt.h to a C++ string. `dtrace -h` also writes this part to
+# each header:
 #   cmake -DHEADER=sdt.h -DOUT=sdt_note.inc -P sdt_note.cmake
 file(READ ${HEADER} text)
 set(before "/* dtrace -h also writes the following lines to each header. */\n")

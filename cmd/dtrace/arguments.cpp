@@ -54,7 +54,7 @@ constexpr Flag flags[] = {
     {'Z', nullptr, "accept probe descriptions that match no probe"},
 };
 
-// The values of --patches and --help, which have no letter, are outside the range of
+// --patches and --help have no letter. Their values are outside the range of
 // characters.
 constexpr int flag_patches = 256;
 constexpr int flag_help = 257;
@@ -141,7 +141,8 @@ void take(Arguments& args, int flag, const char* value)
     case flag_help:
         set_mode(Mode::Help);
         break;
-    // SystemTap's dtrace has -k and --types for -h and -G. Both have no effect here.
+    // SystemTap's dtrace accepts -k and --types with -h and -G. Here, they have no
+    // effect.
     case 'k':
         break;
     case 'l':
@@ -251,7 +252,7 @@ Arguments parse_arguments(int argc, char* argv[])
                                    {nullptr, 0, nullptr, 0}};
     opterr = 0;
     bool only_operands = false; // after "--"
-    // An optind of 0 resets getopt_long(), so it starts at argv[1].
+    // Setting optind to 0 resets getopt_long(), which then starts at argv[1].
     for (optind = 0; optind < argc && args.wrong.empty(); optind++) {
         int flag = 0;
         int before = optind == 0 ? 1 : optind;
@@ -270,8 +271,7 @@ Arguments parse_arguments(int argc, char* argv[])
             else
                 take(args, flag, optarg);
         }
-        // getopt_long() skips "--" without returning it, so "--" is found by
-        // comparison.
+        // getopt_long() does not report "--", so compare the argument with "--".
         only_operands =
             only_operands || (optind > before && argv[before] == std::string("--"));
         if (optind < argc)

@@ -32,7 +32,7 @@ struct Piece {
 };
 
 struct TargetArgument {
-    bool create = false; // true for -c, whose text is a command; false for -p
+    bool create = false; // true: -c, and the text is a command; false: -p
     std::string text;
 };
 
@@ -49,12 +49,11 @@ struct Arguments {
     bool only_claims = false;  // -a with -e: print the claimed data, then exit
     unsigned cflags = 0;
     std::string wrong; // the message about an error in the command line, or empty
-    // The message about a flag that other systems support and this one does not, or
-    // empty.
+    // The message about a flag that only other systems support, or empty.
     std::string unsupported;
 };
 
-// Parses the command line. If it has an error, sets `wrong` or `unsupported`.
+// Parses the command line. After an error, `wrong` or `unsupported` is not empty.
 Arguments parse_arguments(int argc, char* argv[]);
 
 // Returns the usage text with one row per flag.

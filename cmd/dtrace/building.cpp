@@ -64,8 +64,8 @@ int write_object(dtrace_hdl_t* session, dtrace_prog_t* prog, const Arguments& ar
                  const std::string& path)
 {
     const std::string& script = args.pieces.front().text;
-    // A script without providers is not an error, because configure scripts test -G with
-    // such scripts.
+    // A script without providers is accepted, because configure scripts use one to test
+    // -G.
     if (dtrace_program_providers(session, prog) == 0)
         say("%s defines no provider: %s will have no probes", script.c_str(),
             path.c_str());

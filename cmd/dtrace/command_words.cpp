@@ -44,8 +44,8 @@ private:
                         std::to_string(begin + 1) + " has no closing " + quote;
     }
 
-    // Takes the character after a backslash. The backslash is kept if `special` is not
-    // empty and does not contain the character.
+    // Takes the character after a backslash. Drops the backslash only if `special` is
+    // empty or contains the character.
     void take_escaped(std::string_view special)
     {
         if (at_ == text_.size()) {
@@ -74,7 +74,7 @@ private:
     std::size_t at_ = 0;
     CommandWords result_;
     std::string word_;
-    bool in_word_ = false; // needed because '' is a word although word_ is empty
+    bool in_word_ = false; // distinguishes the empty word '' from no word
 };
 
 } // namespace

@@ -5,8 +5,7 @@
 // shell (POSIX.1-2017, Shell Command Language, 2.2 Quoting):
 //   - '...' is literal
 //   - "..." is literal except for a backslash before ", \, $, ` or a newline
-//   - a backslash outside quotes makes the next character literal, except that it
-//     removes a newline
+//   - a backslash outside quotes makes the next character literal, or removes a newline
 // There are no expansions and no operators: $, *, ~, |, ; and > are ordinary
 // characters.
 #pragma once

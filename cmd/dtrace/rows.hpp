@@ -6,8 +6,8 @@
 //     0      1                           :BEGIN     a row, before the record's text
 //
 // With -x flowindent, a row is the CPU and the function, which is indented by its call
-// depth. With -x quiet and without -x flowindent, there are no rows. A format for
-// programs, such as -x format=json, has no rows either.
+// depth. With -x quiet, rows are printed only if -x flowindent is set. A format for
+// programs, such as -x format=json, has no rows.
 #pragma once
 
 #include <dtrace.h>

@@ -27,7 +27,7 @@ constexpr long one_interrupt_ms = 50;
 
 // Handles an interrupt. After the first interrupt, run() stops tracing and prints all
 // remaining records. After the second interrupt, output is discarded. If dtrace is
-// already releasing its targets then, the second interrupt also ends dtrace.
+// already releasing its targets, the second interrupt also ends dtrace.
 void on_signal(int)
 {
     static volatile long first_ms = 0;
@@ -95,7 +95,7 @@ void catch_signals(dtrace_hdl_t* session, FILE* out)
     nowhere_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     struct sigaction action {};
     action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART; // a write() of output continues after a signal
+    action.sa_flags = SA_RESTART; // a write() continues after a signal
     sigemptyset(&action.sa_mask);
     for (int sig : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
         struct sigaction before {};
@@ -303,7 +303,7 @@ static std::string signal_name(int signal)
     const char* name = sigabbrev_np(signal);
     if (name != nullptr)
         return std::string("SIG") + name;
-    // libc uses the first real-time signals itself, so SIGRTMIN is above them.
+    // SIGRTMIN is the first real-time signal that libc does not use itself.
     if (signal >= SIGRTMIN && signal <= SIGRTMAX)
         return "SIGRTMIN+" + std::to_string(signal - SIGRTMIN);
     return "signal " + std::to_string(signal);
@@ -341,7 +341,7 @@ void Tracing::on_process(ps_prochandle* process, const char* message, void* arg)
 }
 
 // Prints one piece of output as a C string literal (-B). For a piece of an aggregation,
-// also prints which part it is.
+// also prints its kind.
 int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
 {
     FILE* out = static_cast<Tracing*>(arg)->out_;
@@ -355,8 +355,8 @@ int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
         if ((data->dtbda_flags & flag) != 0)
             std::fprintf(out, ", %s", name);
     std::fputs(": \"", out);
-    // libdtrace escapes control characters only in text that it writes to a terminal
-    // itself.
+    // libdtrace does not escape control characters in text that it passes to this
+    // function.
     const bool is_terminal = ::isatty(::fileno(out)) != 0;
     for (const char* c = data->dtbda_buffered; *c != '\0'; c++) {
         const auto byte = static_cast<unsigned char>(*c);

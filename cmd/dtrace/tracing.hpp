@@ -61,7 +61,7 @@ private:
     std::vector<ps_prochandle*> targets_;
     std::size_t n_ended_ = 0;
     std::size_t n_clauses_ = 0; // the number of clauses of all enabled programs
-    // Whether data is missing. Either a target still runs but is no longer traced, or
+    // Whether data is missing because a running target is no longer traced, or because
     // output was discarded.
     bool lost_ = false;
     Rows rows_{session_, out_};

@@ -201,7 +201,7 @@ int main(int argc, char* argv[])
     for (const Event& event : all_events())
         if (args.events.test(static_cast<std::size_t>(event.id)))
             print_rows(out, args, event, records.rows(event), seconds);
-    // ferror() reports whether an earlier write failed. Its part of the output is lost.
+    // ferror() reports whether an earlier write failed and output was lost.
     if (std::fflush(out) != 0 || std::ferror(out) != 0)
         die(nullptr, "failed to write output: %s", std::strerror(errno));
     dtrace_close(session);

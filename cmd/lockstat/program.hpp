@@ -12,8 +12,8 @@
 
 #include "arguments.hpp"
 
-// The maximum number of frames of lock code at the top of a stack. They are recorded in
-// addition to the requested frames.
+// The maximum number of lock functions at the top of a stack. Their frames are recorded
+// in addition to the requested frames.
 constexpr unsigned n_lock_frames = 8;
 
 // Returns the number of frames that stack() records for an event, or 0 if it has no

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Describes an instruction set to the other parts of fasttrap.
 //
-// An Arch is a value, so that a test can decode one machine's bytes on another. Every
-// Arch compiles on every machine. Only arch/<machine>/user_regs.hpp, which reads the
-// registers of a live thread, is specific to the machine that dtrace runs on.
+// An Arch is a value, and every Arch compiles on every machine. So a test can decode
+// one machine's bytes on another machine. Only arch/<machine>/user_regs.hpp depends on
+// the machine that dtrace runs on. It reads the registers of a live thread.
 #pragma once
 
 #include "base/result.hpp"
@@ -55,7 +55,7 @@ struct Glance {
     bool is(Trait trait) const { return (traits & trait) != 0; }
 };
 
-// Says whether, and at which position, a window may contain an instruction.
+// The positions in a window at which an instruction is allowed.
 struct Moving {
     enum How : std::uint8_t {
         anywhere, // anywhere in a window
@@ -68,7 +68,8 @@ struct Moving {
     std::uint8_t max_bytes = 0; // upper bound of the size of the relocated code
 };
 
-// Says how to move a thread out of relocated code, a head or a tail (see PatchPlace).
+// Describes how to move a thread out of relocated code, a head or a tail (see
+// PatchPlace).
 struct Leaving {
     TargetAddr on;
     std::uint8_t rsp_add = 0;
@@ -92,17 +93,17 @@ struct Arch {
     // impossible, `how` is `refused`, and `reason` says why.
     Displaced (*plan_displaced)(const Instruction& insn);
 
-    // Plans how to run insn if emulate() has returned the outcome `fault`. Never
+    // Plans how to run insn after emulate() has returned the outcome `fault`. Never
     // refuses.
     Displaced (*plan_after_fault)(const Instruction& insn, const MemoryFault& fault);
 
-    // Applies the effect of insn to regs, including rip, and to memory. Changes nothing
-    // unless the outcome is `done`. The outcome is `cannot` if plan_displaced() did not
-    // choose `emulate`.
+    // Applies the effect of insn to regs, including rip, and to memory. Changes regs
+    // and memory only if the outcome is `done`. The outcome is `cannot` if
+    // plan_displaced() did not choose `emulate`.
     Emulation (*emulate)(const Instruction& insn, Registers& regs,
                          TargetMemory& memory);
 
-    // Classifies the indirect jump at the end of code, which begins at the function's
+    // Classifies the indirect jump that ends `code`. `code` begins at the function's
     // start.
     IndirectJump (*classify_jump)(std::span<const Instruction> code);
 
@@ -126,15 +127,14 @@ struct Arch {
     // Appends code that has the same effect at out.here() as insn at its own address.
     // Returns Code::unsupported if insn's data is too far from out.here().
     Result<Ok> (*relocate)(const Instruction& insn, CodeBuffer& out);
-    // Appends a head. enter is the address of the word that holds the address of
-    // dt_rt_enter.
+    // Appends a head. The word at the address `enter` holds the address of dt_rt_enter.
     void (*put_head)(std::uint32_t site, TargetAddr enter, CodeBuffer& out);
     void (*put_tail)(CodeBuffer& out);
     // Appends a jump to an address that is at most 2 GiB away.
     void (*put_jump)(TargetAddr to, CodeBuffer& out);
-    // These functions return how to move a thread out of the relocated code of insn, or
-    // out of the head or tail before insn. `offset` is the thread's position in that
-    // code. They return nullopt if no instruction starts at this offset.
+    // These functions return how to move a thread out of a trampoline. The thread is at
+    // `offset` in the relocated code of insn, or in the head or tail before it. They
+    // return nullopt if no instruction starts at this offset.
     std::optional<Leaving> (*leave_moved)(const Instruction& insn, std::size_t offset);
     std::optional<Leaving> (*leave_head)(TargetAddr insn, std::size_t offset);
     std::optional<Leaving> (*leave_tail)(TargetAddr insn, std::size_t offset);

@@ -9,8 +9,8 @@
 
 namespace {
 
-// Converts the result of a walk's callback to a verdict, which is Error if the result
-// is invalid. For Normalize, stores the callback's divisor (dtada_normal) in the entry.
+// Converts the result of a callback to a verdict. An invalid result becomes Error. For
+// Normalize, stores the callback's divisor (dtada_normal) in the entry.
 dt::AggVerdict verdict_of(dtrace_hdl& session, int said, const dtrace_aggdata_t& data,
                           dt::AggEntry& entry)
 {
@@ -42,8 +42,7 @@ int walk(dtrace_hdl& session, dtrace_aggregate_f* func, void* arg, dt::AggOrder 
     return complete ? 0 : -1;
 }
 
-// One row of a joined walk: an entry that contains the key, followed by the entry of
-// each aggregation.
+// One row of a joined walk: an entry with the key, then one entry for each aggregation.
 class Row {
 public:
     Row(dtrace_hdl& session, const std::vector<dt::AggEntry*>& columns,
@@ -63,8 +62,8 @@ public:
     {
         int said = func(shown_.data(), static_cast<int>(shown_.size()), arg);
         for (std::size_t i = 0; i < columns_.size(); i++) {
-            // If an entry is in two columns, the first column may already have removed
-            // it.
+            // An entry can be in two columns. It obeys one verdict only, which may
+            // remove it.
             const auto before = columns_.begin() + static_cast<std::ptrdiff_t>(i);
             if (columns_[i] == nullptr ||
                 std::find(columns_.begin(), before, columns_[i]) != before)

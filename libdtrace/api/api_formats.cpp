@@ -3,8 +3,8 @@
 //
 //   recs ──> RecordDesc ──FormatPlan──> text
 //
-// Records from a clause's description (EcbView::all) have RecordDescs already. Other
-// records are converted to RecordDescs without types, so their integers are signed.
+// Records in EcbView::all already have RecordDescs. Other records are converted to
+// RecordDescs without types, so their integers are printed as signed.
 #include "libdtrace/api/views.hpp"
 
 #include "dif/actions.h"
@@ -25,7 +25,7 @@ struct Printing {
     std::span<const std::byte> bytes;
     // null if there is no format; in that case, printa() uses the default form
     const dt::Format* format = nullptr;
-    dt::ProbeData probe;               // its ecb is null if the probe is not known
+    dt::ProbeData probe;               // `ecb` is null if the probe is unknown
     std::vector<dt::RecordDesc> descs; // one for each element of recs
 
     dt::Piece piece() const
@@ -108,8 +108,8 @@ std::size_t n_values(const dt::Format& format)
     return n;
 }
 
-// Selects the output for a file: the output that dtrace_work() or dtrace_freopen() has
-// created for it, otherwise a new output for this call.
+// The output for a file. Uses the output that dtrace_work() or dtrace_freopen() created
+// for the file, if there is one. Otherwise creates an output for this call.
 class To {
 public:
     To(dtrace_hdl& session, FILE* file) : session_(session)
@@ -274,7 +274,7 @@ int dtrace_freopen(dtrace_hdl_t* dtp, FILE* fp, void* format,
     auto opened = (*out).reopen(back ? "" : text_of(*to));
     if (!opened)
         return dtp->fail(opened.error());
-    if (out.own()) // keep the new output; only it can restore the original file
+    if (out.own()) // keep the new output, which is needed to restore the original file
         dtp->reopened[fp] = std::move(out.own());
     return n;
 }

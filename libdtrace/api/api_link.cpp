@@ -37,8 +37,8 @@ sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definit
         for (const dt::ProviderBlock& block : prog->program->providers) {
             auto same = [&](const auto& source) { return source.name == block.name; };
             if (std::any_of(sources.begin(), sources.end(), same))
-                // the provider is already in the list; check_provider.cpp made sure
-                // that its blocks are equal
+                // The provider is already in the list. check_provider.cpp has checked
+                // that all blocks of a provider are equal.
                 continue;
             if (auto wrong = dt::wrong_name(block))
                 return as_error(*wrong, session.state().options.flags.errtags);
@@ -58,8 +58,8 @@ static dt::Definitions definitions_of(const dtrace_hdl& session, bool strip)
                                                         : dt::Definitions::Carried;
 }
 
-// Refuses an object that contains a probe of one of these providers, if the provider
-// does not define the probe. Probes of other providers are not checked.
+// Returns an error if the object uses a probe that its provider does not define. Checks
+// only the probes of the providers in `sources`.
 static dt::Result<dt::Ok> check_object(const std::string& path,
                                        const std::vector<ProviderSource>& sources)
 {
@@ -80,8 +80,8 @@ static dt::Result<dt::Ok> check_object(const std::string& path,
     return dt::Ok{};
 }
 
-// Writes a file. If that fails, removes a regular file, so that no incomplete file
-// remains. A pipe, for example, is not removed.
+// Writes a file. On failure, removes the incomplete file. Removes only regular files,
+// so a pipe, for example, stays.
 static dt::Result<dt::Ok> write_file(const std::string& path, const std::string& bytes)
 {
     const std::string what = "failed to write " + path;

@@ -24,9 +24,10 @@ static void disassemble_to(FILE* to, const std::shared_ptr<dt::Difo>& difo)
     std::fwrite(text.data(), 1, text.size(), to);
 }
 
-// An action that records data can have several entries, for example one for each value
-// of a printf(). Only its first entry has an ntuple other than 0. Returns whether the
-// entry is such a first entry. Must not be called for aggregating actions.
+// Returns whether the entry is the first entry of an action that records data. Such an
+// action can have several entries, for example one for each value of a printf(). Only
+// the first entry has an ntuple other than 0. Must not be called for aggregating
+// actions.
 static bool begins_record(const dt::Action& action)
 {
     bool nothing = action.kind == DTRACEACT_DIFEXPR && action.difo->rtype.size == 0;

@@ -121,7 +121,7 @@ void dtrace_proc_continue(dtrace_hdl_t* dtp, ps_prochandle* proc)
 {
     if (!proc->is_held())
         return;
-    // If the target has died, resume() fails, and an event also reports the exit.
+    // If the target has died, resume() fails. An event also reports the exit.
     if (auto resumed = dtp->state().processes.agent_of(*proc)->resume(proc->pid);
         !resumed)
         dtp->fail(resumed.error());

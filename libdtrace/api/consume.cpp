@@ -20,7 +20,7 @@
 namespace {
 
 constexpr std::uint64_t poll_ns = 5'000'000;
-// the maximum delay of a record, unless the user has set the option switchrate
+// the maximum delay of a record if the user has not set switchrate
 constexpr std::uint64_t idle_ns = 100'000'000;
 constexpr double early_fill = 0.25;
 constexpr const char* not_begun = "tracing has not begun: call dtrace_go() first";
@@ -70,8 +70,7 @@ private:
     EcbView* view_ = nullptr;
 };
 
-// Passes text to the buffered handler in the form of the C API. Returns false if the
-// handler aborts.
+// Calls the buffered handler with the text. Returns false if the handler aborts.
 bool hand_over(dtrace_hdl& session, std::string_view text, const dt::Piece& piece)
 {
     std::string copy(text);

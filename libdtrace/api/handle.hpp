@@ -39,8 +39,6 @@ struct dtrace_hdl : dt::Listener {
     }
     int fail(const dt::Error& error) { return state().fail(error); }
 
-    // Defined in consume.cpp:
-
     // Returns the output for the file, and keeps the output in `out`. The file may be
     // null, as in make_output(). On failure, calls fail() and returns null.
     dt::Output* output_to(FILE* file);

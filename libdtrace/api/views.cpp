@@ -116,8 +116,8 @@ EcbView& view_of(dtrace_hdl& session, const dt::EcbInfo& ecb)
         return *view;
     view = std::make_shared<EcbView>();
     view->ecb = &ecb;
-    // The names come from the arena, because a claimed anonymous enabling has probe ids
-    // of its own.
+    // The names come from the arena, not from the registry. In a claimed anonymous
+    // enabling, probes have other ids than in the registry.
     dt::ProbeInfo probe;
     probe.id = ecb.probe->id;
     probe.provider = ecb.probe->provider;

@@ -2,10 +2,9 @@
 // The syntax tree of a D program, which the parser, the checker and the code generator
 // share.
 //
-//   parse (lexer, parser, declarations)  creates the nodes; types are unknown, and
-//                                        identifiers are text
-//   check (identifiers, types, rules)    sets type, ident and constants on every node
-//   generate (DIF)                       reads what check has set
+//   parse     creates the nodes; their types are not known yet
+//   check     sets the type, ident and constant of each node
+//   generate  reads the checked nodes
 //
 // All kinds of nodes have the same class, Node. The comment after each kind names the
 // fields of Node that this kind uses.
@@ -26,10 +25,10 @@
 namespace dt {
 
 enum class NodeKind {
-    Integer,    // value; type (by its suffix and its size); text (as written)
+    Integer,    // value; type (from its suffix and size); text (as written)
     String,     // text
     Float,      // float_value
-    Ident,      // text (may have a ` scope: "a.out`foo"); scope; check sets ident
+    Ident,      // text (perhaps with a module: "a.out`foo"); scope; check sets ident
     Aggregate,  // @text[args...]; check sets ident
     Index,      // left[args...]: an element of an array or associative array
     Call,       // text(args): function or action; check sets ident
@@ -103,7 +102,8 @@ struct Node {
     Ident* ident = nullptr;
     bool is_lvalue = false;
     bool is_constant = false; // the node is an Integer, perhaps after folding
-    bool userland = false; // the value is an address in the target or is stored there
+    // the value is an address in the target, or is in the target's memory
+    bool userland = false;
     bool bitfield = false;
     std::uint32_t bitfield_unit = 0, bitfield_offset = 0, bitfield_bits = 0;
     // Binary, Assign: the type in which the result is computed
@@ -137,7 +137,7 @@ struct IdentFacts {
     std::uint32_t id = 0; // DIF variable id, subroutine or action number
     // type of the value; Dynamic until the first assignment
     const Type* type = nullptr;
-    std::vector<const Type*> keys; // of an AssocArray or Aggregation: types of its keys
+    std::vector<const Type*> keys; // for AssocArray and Aggregation: types of the keys
     bool keys_known = false;
     bool declared = false; // created by a declaration, not by its first use
     bool referenced = false, modified = false;
@@ -145,12 +145,12 @@ struct IdentFacts {
     bool other_pointer = false;  // contains addresses, but none from alloca()
     Place at;                    // place of the first use
     Attributes attributes = stable_attributes;
-    // A pragma has set the attributes. For an inline, they also apply to the names in
-    // its expression.
+    // A pragma has set the attributes. The attributes of an inline also apply to the
+    // names in its expression.
     bool attributed = false;
     Version since = first_version;
-    // The number of the program (within this session) that created the name, or 0 if D
-    // predefines the name.
+    // The number of the program that created the name, counted from 1 in each session.
+    // 0 if D predefines the name.
     std::uint32_t program = 0;
     // For Action, Subroutine and AggFunc:
     const char* prototype = nullptr;
@@ -172,7 +172,7 @@ struct Ident : IdentFacts {
 
 enum class StmtKind {
     Expr, // expr
-    If,   // expr, then_block, else_block; lower_ifs() replaces it
+    If,   // expr, then_block, else_block; lower_ifs() removes all If statements
 };
 
 struct Stmt {
@@ -188,7 +188,7 @@ struct ProbeSpec {
     std::uint32_t id = 0; // set by -i N or a bare number
     std::string text;     // the description as the program writes it
     Place at;
-    // set by check: ids of the probes that matched at that time
+    // set by check: ids of the matching probes
     std::vector<std::uint32_t> matched;
 };
 
@@ -255,8 +255,8 @@ struct PragmaOption {
 };
 
 // The pragma `#pragma D attributes n/d/c name` or `... n/d/c provider name part`. n is
-// the stability of the name, d that of the data, and c is the dependency class. If the
-// name is "translator", the pragma applies to the translators that follow.
+// the stability of the name, d is the stability of the data, and c is the dependency
+// class. If the name is "translator", the pragma applies to later translators.
 struct PragmaAttributes {
     Attributes attributes;
     // "provider", "module", "function", "name" or "args". If it is empty, the pragma

@@ -20,8 +20,8 @@
 
 namespace dt {
 
-// The field that the rightmost part of an abbreviated description denotes (options -P,
-// -m, -f and -n).
+// The meaning of the last part of a probe description: a provider (option -P), module
+// (-m), function (-f) or name (-n).
 enum class SpecField { Provider, Module, Function, Name };
 
 struct CompileOptions {
@@ -51,8 +51,8 @@ struct CompileOptions {
     std::uint32_t ustackframes = 20, jstackframes = 50, jstackstrsize = 512;
     std::uint32_t stackframes = 20;
     std::uint32_t maxframes = UINT32_MAX; // the maximum for all stacks
-    // Whether the session uses the kernel module. If not, programs may not use names
-    // that need it.
+    // Whether the session uses the kernel module. Otherwise, names that need the module
+    // are refused.
     bool kernel = false;
 };
 

@@ -108,9 +108,9 @@ public:
     virtual std::optional<Match> match(const ProbeSpec&) { return {}; }
     // Returns the stability of the probes that a description matched.
     virtual ProbeStability stability(std::span<const std::uint32_t>) { return {}; }
-    // Returns where the types of a probe's args[] come from, or a string that says why
-    // the arguments are not known. The string is empty if the probe has no arguments.
-    // Returns nullopt if there is no session.
+    // Returns the source of the types of a probe's args[]. If the arguments are not
+    // known, returns the reason as a string. The string is empty if the probe has no
+    // arguments. Returns nullopt if there is no session.
     using Probed = std::variant<ProbedFunction, ArgumentTypes, std::string>;
     virtual std::optional<Probed> probed_function(std::uint32_t) { return {}; }
 
@@ -120,13 +120,13 @@ public:
     {
         return {};
     }
-    // Returns the modules that a scope such as "a.out", "pid42`libc.so.6" or ""
-    // selects, or a string that says why there are none.
+    // Returns the modules of a scope, such as "a.out", "pid42`libc.so.6" or "". If no
+    // module matches, returns the reason as a string.
     using Modules = std::variant<std::vector<TargetModule>, std::string>;
     virtual Modules modules(std::string_view) { return "there is no target"; }
 
-    // The following functions work without our kernel module. A scope is the name of a
-    // module, "" for the kernel proper, or "*" for all modules.
+    // The following functions do not need the dtrace kernel module. A scope is the name
+    // of a module, "" for the kernel proper, or "*" for all modules.
     virtual bool is_kernel_module(std::string_view) { return false; }
     virtual Result<std::vector<TargetModule>> kernel_modules(std::string_view)
     {

@@ -12,18 +12,22 @@
 #include <string_view>
 #include <vector>
 
-// One row for each conversion: the text after the flags, the values that it accepts,
-// and their name in messages.
+// One row for each conversion: the text after the flags, the accepted values, and the
+// name of these values in messages.
 //   ADDRESS   an address of the kernel, or the result of sym()
 //   UADDRESS  an address of the target, or the result of usym()
 //   CHAR      an integer of at most four bytes
 //   SHORT     an integer of at most two bytes
 //   INT       any integer
 //   FLOAT     float, double, long double
-//   HOST      a string with the address of a host    PORT  uint16_t, a port number
-//   STACK     a stack     POINTER  a pointer or an integer
-//   STRING    a string or array of char              TIME  an integer, ns since 1970
-//   WCHAR     a wide character             WSTRING  an array of wide characters
+//   HOST      a string with the address of a host
+//   PORT      a port number of type uint16_t
+//   STACK     a stack
+//   POINTER   a pointer or an integer
+//   STRING    a string or array of char
+//   TIME      an integer, in ns since 1970
+//   WCHAR     a wide character
+//   WSTRING   an array of wide characters
 #define FORMAT_CONVERSIONS(X) /* X(conversion, takes, called) */                       \
     X("a", ADDRESS, "pointer or integer")                                              \
     X("A", UADDRESS, "pointer or integer")                                             \

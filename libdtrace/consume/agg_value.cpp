@@ -39,8 +39,8 @@ bool is_distribution(std::uint32_t function)
     return dt_agg_is_distribution(function) != 0;
 }
 
-// Returns at most `most` lower bounds of llquantize's buckets. The last bound is that
-// of the overflow bucket. Returns no bounds if `arg` is invalid.
+// Returns at most `most` lower bounds of llquantize's buckets. The last bound belongs
+// to the overflow bucket. Returns no bounds if `arg` is invalid.
 static std::vector<std::int64_t> llquantize_bounds(std::uint64_t arg, std::size_t most)
 {
     const std::uint64_t factor = DTRACE_LLQUANTIZE_FACTOR(arg),

@@ -14,8 +14,8 @@ bool is_distribution(std::uint32_t function);
 // Returns whether the values are doubles.
 bool holds_doubles(std::uint32_t function, std::uint64_t arg);
 
-// Returns true if `arg` is valid for the function, and values with this `arg` have
-// value_bytes bytes.
+// Returns whether `arg` is valid for the function, and value_bytes is the size of a
+// value with this `arg`.
 bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes);
 
 // Merges `from` into `into`. Both values belong to the same aggregation.

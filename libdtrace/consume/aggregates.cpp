@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The hash table of aggregated values. A walk computes each entry's sort key once,
-// because the weighted sum of a distribution reads every bucket.
+// The hash table of aggregated values. A walk computes each entry's sort key only once,
+// because the key of a distribution depends on all buckets.
 #include "libdtrace/consume/aggregates.hpp"
 
 #include "libdtrace/consume/agg_value.hpp"
@@ -306,8 +306,8 @@ void Aggregates::normalize(std::uint32_t id, std::uint64_t by)
 
 namespace {
 
-// The number by which a value is sorted. If the weighted sums of two distributions are
-// equal, `zero`, the count of the bucket for 0, decides.
+// The number by which a value is sorted. `zero` is the count of the bucket for 0. It
+// decides if the weighted sums of two distributions are equal.
 struct Weight {
     long double value = 0, zero = 0;
 };
@@ -396,7 +396,7 @@ std::vector<AggEntry*> Aggregates::entries(std::uint32_t id, AggOrder order,
         if (id == 0 || table_id == id)
             for (auto& [key, entry] : table)
                 all.push_back({entry.get(), {}});
-    // The creation order makes the order of walks reproducible.
+    // Start with the creation order, so that the order of walks is reproducible.
     std::sort(all.begin(), all.end(), [](const Weighed& a, const Weighed& b) {
         return a.entry->order < b.entry->order;
     });

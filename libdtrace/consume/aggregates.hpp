@@ -169,8 +169,8 @@ private:
 
     std::map<std::uint32_t, std::unique_ptr<AggDesc>> descs_;
     std::map<std::uint32_t, AggDesc> announced_;
-    // If an aggregation's keys have several layouts, descs_ has the first one, and
-    // variants_ the others.
+    // If an aggregation's keys have several layouts, descs_ contains the first layout,
+    // and variants_ contains the other layouts.
     std::vector<std::unique_ptr<AggDesc>> variants_;
     std::map<std::uint32_t, Table> tables_;
     // A cache of entries, indexed by a hash of id and key. The size is a power of two.

@@ -59,8 +59,8 @@ public:
     // Returns the maximum size of the records that one round copies from this arena.
     std::uint64_t round_bytes() const;
 
-    // Reads the aggregations of all shards once. Unless `kind` is Final, stops when it
-    // has copied the maximum number of bytes for one round.
+    // Reads the aggregations of all shards once. If `kind` is Round, stops after the
+    // maximum number of bytes for one round.
     Result<Ok> snapshot(DrainKind kind);
 
     // Implement Consumer::fullest() and Consumer::wants_snapshot() for this arena.

@@ -6,7 +6,7 @@
 
 namespace dt {
 
-// A constant is compiled to a load and a ret.
+// Recognizes the code of a constant, which consists of a load and a ret.
 std::optional<ConstantValue> constant_of(const Difo& difo)
 {
     if (difo.text.size() != 2)

@@ -271,8 +271,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Outp
     if (final ||
         (n_due == 0 && arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
         // A locked shard may still deliver records that are older than `began`. So the
-        // watermark is at most the time of the last read of each shard. Shards that
-        // have been locked for too long are ignored.
+        // watermark is not later than the last read of any shard. Shards that have been
+        // locked for too long are ignored.
         std::uint64_t until = began;
         for (const auto& reader : readers) {
             if (auto collected = reader->collect(kind, began, round); !collected)
@@ -294,8 +294,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Outp
         n = n_due;
     else if (!final && arena->options[DTRACEOPT_bufpolicy] != DT_BUFPOLICY_SWITCH)
         n = 0; // see remove_finished()
-    // Records after the watermark wait for the next round. Their size is limited,
-    // because timestamps can be forged.
+    // Records after the watermark wait for the next round. The size of the waiting
+    // records is limited, because timestamps can be forged.
     else if (!final && runner.display.temporal &&
              round.held_bytes() <= 2 * round_bytes())
         n = static_cast<std::size_t>(

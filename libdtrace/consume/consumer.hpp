@@ -21,8 +21,7 @@
 // wait for the next round.
 //
 // Targets can write the data part of an arena, so each record is checked against its
-// clause. A shard with an invalid record is reported once, and the rest of its copy is
-// discarded.
+// clause.
 //
 // Only one thread may use a consumer at a time.
 #pragma once
@@ -73,8 +72,8 @@ public:
     // Adds an arena with the same program part as the first one. `number` must be
     // unique. The first arena has the number 0.
     void add_arena(void* arena, std::uint32_t number);
-    // Removes an arena after the next drains have read its remaining data. No probe may
-    // fire in the arena any more. Must not be called for the first arena.
+    // Removes an arena after the next drains have read its remaining data. Probes must
+    // no longer fire in the arena. Must not be called for the first arena.
     void retire_arena(const void* arena);
     // Returns the arenas that were removed since the last call.
     std::vector<const void*> take_removed();

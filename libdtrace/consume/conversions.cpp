@@ -285,8 +285,8 @@ static void print_user_address(FormatItem& item)
     put_padded(item, text);
 }
 
-// Prints a stack. The option stackindent sets the indentation. With the flag "-", as in
-// %-10k, the width is the indentation instead.
+// Prints a stack. The option stackindent sets the indentation, or the width if the flag
+// "-" is given, as in %-10k.
 static void print_stack(FormatItem& item)
 {
     std::uint64_t indent = item.left && item.width > 0

@@ -9,10 +9,10 @@ namespace dt {
 
 namespace {
 
-// If the count is not 1, an "s" is appended to the text of the third column, and "s"
-// replaces each "*" in the fourth column. If the count is 1, each "*" is removed.
+// If the count is not 1, an "s" is added after the third column, and each "*" in the
+// fourth column becomes an "s". If the count is 1, each "*" is removed.
 // clang-format off
-#define DT_DROP_TEXTS(X) /* X(kind, per CPU?, text before the plural s, after it) */ \
+#define DT_DROP_TEXTS(X) /* X(kind, per CPU?, text, rest of the text) */ \
     X(PRINCIPAL,      true,  "drop", "")                                          \
     X(AGGREGATION,    true,  "aggregation drop", "")                              \
     X(DYNAMIC,        false, "dynamic variable drop", "")                         \

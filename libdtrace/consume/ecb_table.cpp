@@ -147,8 +147,7 @@ static bool is_consumed(const dt_action& action)
     }
 }
 
-// Returns whether the consumer does more for such an action than print the recorded
-// value.
+// Returns whether this kind of action makes the consumer do more than print a value.
 static bool acts_on_consumer(std::uint32_t kind)
 {
     return kind == DTRACEACT_LIBACT || kind == DTRACEACT_PRINTA ||

@@ -68,8 +68,8 @@ public:
     // Like find(), but also returns null if the EPID's probe cannot fire in this arena
     // and shard.
     EcbState* find_in(std::uint32_t arena, std::uint32_t shard, std::uint32_t epid);
-    // Like find_in(), but for counters, which all ECBs of a clause share. It is
-    // sufficient that the probe of one of these ECBs may fire in the arena.
+    // Like find_in(), but for counters, which all ECBs of a clause share. Returns null
+    // if none of these ECBs can fire in the arena.
     EcbState* find_counted(std::uint32_t arena, std::uint32_t epid);
 
 private:

@@ -29,7 +29,7 @@ struct FormatItem {
     const PrintContext& context;
     const FormatStep& step;
     std::span<const std::byte> bytes;
-    int width, precision; // a precision of -1 means that there is none
+    int width, precision; // precision -1: not given
     bool left;
     Escaping escaping() const;
 };

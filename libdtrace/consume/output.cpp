@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Implements the outputs to a stdio stream, a callback and a string.
 //
-// freopen() uses dup2() on the stream's descriptor, so that programs run by system()
-// write to the same file. freopen("") restores a duplicate of the original descriptor.
+// freopen() uses dup2() on the stream's descriptor, so that commands of system() write
+// to the same file. freopen("") restores a duplicate of the original descriptor.
 #include "libdtrace/consume/output.hpp"
 
 #include <cerrno>

@@ -43,7 +43,7 @@ public:
     virtual Result<Ok> flush() { return Ok{}; }
     // Implements freopen(). An empty path restores the original output.
     virtual Result<Ok> reopen(const std::string& path);
-    // Implements ftruncate(). Has no effect on files that are not regular.
+    // Implements ftruncate(). Affects only regular files.
     virtual Result<Ok> truncate() { return Ok{}; }
     // Returns whether each conversion must be committed as its own piece.
     virtual bool wants_pieces() const { return false; }
@@ -59,7 +59,7 @@ private:
     std::optional<Error> failure_; // the first failure
 };
 
-// Writes text to a stdio stream that the caller owns. Programs run by system() write to
+// Writes text to a stdio stream that the caller owns. The commands of system() write to
 // the same file.
 class FileOutput : public Output {
 public:

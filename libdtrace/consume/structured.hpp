@@ -13,8 +13,8 @@
 //   error        "cpu", "probe", "action" (0: the predicate), "fault", "message";
 //                "address" and "source" if they are known
 //
-// Stacks are arrays of frames, innermost first. Bytes that are not text are {"bytes":
-// "0a1b.."}. Future versions may add fields.
+// Stacks are arrays of frames, innermost first. Bytes that are not text are
+// {"bytes": "0a1b.."}. Future versions may add fields.
 //
 // folded: the input of flame graphs. A line is "outermost;...;innermost N". For an
 // aggregation, the parts are the keys, or the name if there are no keys. N is the

@@ -29,8 +29,8 @@ std::span<const std::byte> cut(std::span<const std::byte> bytes, std::uint64_t o
 std::optional<std::uint64_t> bits_of(std::span<const std::byte> bytes,
                                      std::uint64_t offset_bits, std::uint32_t n_bits);
 
-// The maximum length of one value's text in bytes, and the mark for the omitted rest.
-// The members of a union share their bytes, so a few bytes could print gigabytes.
+// The maximum length of one value's text in bytes, and the text that replaces the rest.
+// The members of a union share their bytes, so the text of a few bytes could be huge.
 constexpr std::size_t max_typed_text = std::size_t{1} << 20;
 constexpr std::string_view typed_rest = "...";
 

@@ -115,8 +115,8 @@ void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column
         put_hex_dump(out, bytes);
 }
 
-// Keys of one or two bytes are printed as unsigned, because they are sorted as
-// unsigned.
+// Prints an integer. A key of one or two bytes is printed as unsigned, because keys are
+// sorted as unsigned.
 static void put_integer(std::string& out, std::span<const std::byte> bytes,
                         Column column, bool quiet)
 {

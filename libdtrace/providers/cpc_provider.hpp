@@ -8,8 +8,9 @@
 // code is HEX | MASK << 8. A name is parsed from its end, because names of events
 // contain dashes.
 //
-// A description that names a probe creates it. A pattern such as cpc::: creates one
-// probe for each matching event of this machine, in mode all, with the default count.
+// A description that names a single probe creates this probe. A pattern such as cpc:::
+// creates one probe for each matching event of this machine, in mode all, with the
+// default count.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -21,7 +22,7 @@
 namespace dt {
 
 struct CpcCounter {
-    std::uint32_t type = 0, mode = 0; // enum dt_cpc_type; DT_CPC_USER, DT_CPC_KERNEL
+    std::uint32_t type = 0, mode = 0; // an enum dt_cpc_type, a set of DT_CPC_*
     std::uint64_t config = 0, count = 0;
 };
 

@@ -2,8 +2,8 @@
 // The extents of images, which are computed once for each image. The caller can request
 // them in advance.
 //
-// The computation takes 10 ms for each 50,000 functions. Creating the probes of the
-// functions takes equally long. So another thread computes the extents in the meantime.
+// The computation takes 10 ms for each 50,000 functions. Creating the probes of these
+// functions takes as long. So another thread computes the extents at the same time.
 #pragma once
 
 #include "libdtrace/providers/module_extents.hpp"

@@ -83,8 +83,8 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
     Outcome outcome = provide(spec, [&](std::string_view function) {
         return part_means(spec.function, function);
     });
-    // A description of foo matches foo.isra.0 only if it names fbt, because another
-    // provider may have probes of foo.
+    // A description of foo matches foo.isra.0 only if it names the provider fbt.
+    // Another provider may have probes of foo.
     if (!outcome.provided.ids.empty() || spec.provider != "fbt" ||
         spec.function.empty() || is_glob(spec.function))
         return outcome;

@@ -5,7 +5,7 @@
 //   available_filter_functions ──> names    /proc/kallsyms ──> addresses
 //
 // Functions in which the kernel forbids kprobes have no probes, because the return hook
-// calls some of these functions. The kernel module also refuses them (kmod/symbols.c).
+// is a kretprobe. The kernel module also refuses these functions (kmod/symbols.c).
 //
 // Static functions with the same name in one module share one probe. If the kernel has
 // only a variant of a function, the plain name matches the variant. For example,

@@ -6,12 +6,10 @@
 // stack if necessary. A callee that does not check (NOSPLIT) may use all of the 800
 // bytes, so nothing may be stored below its stack pointer.
 //
-// The position of a site determines how it fires:
-//
-//   after the check        through a jump, which uses at most 216 of the 800 bytes
-//   before the check, or   through a breakpoint, which uses no stack. If only a
-//   without a check        wildcard matched the function, there is no probe, because
-//                          the runtime's busiest functions are of this kind.
+// A site after the check fires through a jump, which uses at most 216 of the 800 bytes.
+// A site before the check, or in a function without a check, fires through a
+// breakpoint, which uses no stack. Such a site gets no probe if only a wildcard matched
+// the function, because the runtime's busiest functions are of this kind.
 //
 // Code of gcc -fsplit-stack needs no such rules, because its functions keep 3,584 bytes
 // free (libgcc 12).
@@ -22,9 +20,9 @@
 
 namespace dt {
 
-// Returns the text that Go's own compiler and assembler made, at link-time addresses.
-// If the symbols do not show where the C code begins, returns all text of the program.
-// Returns an empty range if there is no Go code.
+// Returns the text that Go's own compiler and assembler generated, at link-time
+// addresses. If the symbols do not show where the C code begins, returns all text of
+// the program. Returns an empty range if there is no Go code.
 AddressRange go_text(ElfImage& image);
 
 struct StackCheck {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // D libraries about the kernel, in the directory kernel/. Each library declares the
 // types that stable providers show to D programs, and translates the kernel's types to
-// these types. If a probe has a function, the library puts the function into the
-// probe's name: vfs:vop:vop_read:entry is called vop_read-entry.
+// these types. A library puts the function of a probe into the probe's name. For
+// example, vfs:vop:vop_read:entry is called vop_read-entry.
 //
 // The libraries use the kernel's type data, so they work for all kernel versions. Parts
-// that differ are in separate files. Such a file depends on a member that only some
-// versions have (#pragma D depends_on member TAG.NAME).
+// that differ between versions are in separate files. Such a file depends on a member
+// that only some versions have (#pragma D depends_on member TAG.NAME).
 #pragma once
 
 #include <set>

@@ -21,7 +21,7 @@ struct KernelSite {
 
 class KernelProvider : public Provider {
 public:
-    // Returns the sites of a probe. Empty if the probe no longer exists.
+    // Returns the sites of a probe, or none if the probe no longer exists.
     virtual std::vector<KernelSite> sites(const ProbeInfo& probe) = 0;
 
 protected:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Definitions of well-known providers whose programs do not describe their probes'
 // arguments. The directory known/ has a file for each provider. A probe's definition is
-// not used if the program passes another number of arguments.
+// ignored if the program passes a different number of arguments.
 #pragma once
 
 #include <string>

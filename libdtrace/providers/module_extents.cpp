@@ -151,7 +151,7 @@ private:
                      starts.end());
     }
 
-    // Cuts the text into pieces. Each piece ends where a function starts and has at
+    // Divides the text into pieces. Each piece ends where a function starts and has at
     // least piece_bytes bytes. The last piece of a range may be smaller.
     void cut(const std::vector<AddressRange>& text, std::vector<Piece>& pieces)
     {

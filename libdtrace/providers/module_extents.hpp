@@ -15,7 +15,7 @@ namespace dt {
 // Returns the extents in link-time addresses. Returns null if the text is unreadable,
 // is for another machine, or is larger than 512 MiB.
 std::unique_ptr<ExtentMap> map_extents(ElfImage& image);
-// Does the same. Also returns null if another thread sets given_up.
+// Like map_extents(image), but also returns null if another thread sets given_up.
 std::unique_ptr<ExtentMap> map_extents(ElfImage& image,
                                        const std::atomic<bool>& given_up);
 

@@ -68,11 +68,11 @@ std::string_view excerpt(std::string_view name, std::size_t max)
 // The sites that a description selects.
 struct PidProvider::Wanted {
     bool entry = false, returns = false, every_offset = false;
-    std::string glob; // for every_offset: selects the offsets
+    std::string glob; // selects the offsets if every_offset is set
     std::optional<std::uint64_t> offset;
     pid_t pid = 0;
     std::string provider; // with the pid, for example "pid123"
-    // the function is a glob, so a function without the site is not an error
+    // The function is a glob, so a function without the site is not an error.
     bool many = false;
 
     bool nothing() const { return !entry && !returns && !every_offset && !offset; }
@@ -118,7 +118,7 @@ PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
 {
     Searched& known = searched_[symbols.pid()];
     if (known.symbols != &symbols) {
-        // the pid was reused, or the symbols were read again
+        // The pid was reused, or the symbols were read again.
         if (known.symbols != nullptr)
             probes_.forget(symbols.pid());
         known = {&symbols, {}};
@@ -363,7 +363,7 @@ Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
         ProbeSpec of_pid = spec;
         of_pid.provider = *provider;
         Outcome made = provide_over(of_pid, over);
-        // not an error, because the pattern may be meant for other providers
+        // This is not an error, because the pattern may be meant for other providers.
         return made.refused ? Outcome{} : made;
     }
     auto pid_number = pid_of(spec.provider);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The pid provider: any instruction of any function of a process.
 //
-//   pidN:module:function:entry    its first instruction
-//   pidN:module:function:return   every instruction that leaves it
+//   pidN:module:function:entry    the function's first instruction
+//   pidN:module:function:return   every instruction that leaves the function
 //   pidN:module:function:1a       the instruction at that hex offset
 //   pidN:module:-:401a2b          the instruction at that address of the program
 //
@@ -46,13 +46,13 @@ public:
 
     // Called when a process has a new image or has exited.
     void forget(pid_t pid) { searched_.erase(pid); }
-    // Returns, and forgets, the messages about code that could not be analysed.
+    // Returns and clears the messages about code that could not be analysed.
     std::vector<std::string> take_notes();
 
     bool zdefs = false;
-    // Set if the new probes will be planted. provide() calls this function before it
-    // creates the sites. n_sites is approximate. n_threads is 1 if a second thread
-    // computes the extents, otherwise 0.
+    // The caller sets this function if the new probes will be planted. provide() calls
+    // it before it creates the sites. n_sites is approximate. n_threads is 1 if a
+    // second thread computes the extents, otherwise 0.
     std::function<void(std::size_t n_sites, unsigned n_threads)> plants;
 
 private:
@@ -61,7 +61,7 @@ private:
     struct Searched {
         using Names = std::tuple<std::string, std::string, std::string>;
         const ProcessSymbols* symbols = nullptr;
-        // the modules in which each description has been matched
+        // The modules in which each description has been matched.
         std::map<Names, std::set<const Module*>> descriptions;
         std::map<const Module*, AddressRange> go_text;
         // The operands of return sites at indirect jumps. The key consists of the bytes

@@ -160,8 +160,7 @@ private:
                mapping->path.empty();
     }
 
-    // Returns the destination of the jump at that address, if it can be a trampoline or
-    // a stub.
+    // Returns the destination of the jump at `at`, if it can be a trampoline or a stub.
     std::optional<TargetAddr> jump_at(TargetAddr at) const
     {
         std::array<std::byte, jump_bytes> insn{};
@@ -191,7 +190,7 @@ private:
         return memory_.value<std::byte>(at) == jump_prefix;
     }
 
-    // Finds the jump after the prefixes that start at the address.
+    // Finds the jump after the prefixes that start at `at`.
     std::optional<TargetAddr> jump_behind(TargetAddr at) const
     {
         std::array<std::byte, max_prefixes> bytes{};
@@ -242,11 +241,11 @@ private:
     {
         TargetAddr to = *jump_at(jump);
         std::size_t n_bytes = jump_bytes, n_jumps = 1;
-        // Finds the other jumps of a pair or chain. Each jump overlaps the previous one
-        // and leads through a stub into the same trampoline. The destinations are
-        // checked, because bytes of a displacement may look like a jump. If an opcode
-        // comes after the end of the previous jump, the byte before the opcode must be
-        // a prefix.
+        // Find the other jumps of a pair or chain. Each of them, or its prefixes,
+        // overlaps the previous jump. All jumps lead to the same trampoline, and later
+        // jumps lead there through a stub. The destinations are checked, because bytes
+        // of a displacement may look like a jump. If an opcode comes after the end of
+        // the previous jump, the byte before the opcode must be a prefix.
         for (std::size_t last = 0, i = 1;
              n_jumps < max_jumps && i <= last + jump_bytes + max_prefixes; i++) {
             if (i >= last + jump_bytes && !begins_with_prefix(jump + i - 1))
@@ -301,7 +300,7 @@ private:
         for (dt_u32 i = 0; i < site.n_firings; i++) {
             std::uint64_t index = std::uint64_t{site.first_firing} + i;
             if (index >= DT_RT_MAX_FIRINGS)
-                return; // no agent writes such an index
+                return; // an agent writes only smaller indexes
             auto firing =
                 memory_.value<dt_rt_firing>(list + index * sizeof(dt_rt_firing));
             if (firing && firing->kind == DT_RT_LIBRARIES)

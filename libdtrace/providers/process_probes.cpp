@@ -124,8 +124,8 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
         if (id >= probes_.size() || probes_[id].pid != symbols.pid())
             continue;
         for (ProbeSite& site : probes_[id].sites) {
-            // Only jumps need extents, so a no_stack site, which gets a breakpoint,
-            // does not need them. But loop_end of an entry site is needed for a report.
+            // Only jumps need extents. A no_stack site gets a breakpoint, so it does
+            // not need them. But a report needs loop_end of an entry site.
             if (site.end != TargetAddr{} ||
                 (site.no_stack && site.kind != ProbeSiteKind::Entry))
                 continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The places where probes of processes fire, by probe id. The places are sites in
+// The sites at which probes of processes fire, by probe id. These are sites in
 // functions (pid provider) and sites of static probes. A site is removed when its
 // module is unloaded, or when its process exits or execs.
 #pragma once
@@ -33,8 +33,8 @@ struct StaticArguments {
 struct ProbeSite {
     TargetAddr at;
     ProbeSiteKind kind = ProbeSiteKind::Entry;
-    // offset from the function's start; negative in a split-off part before the
-    // function
+    // Offset from the function's start. Negative in a split-off part before the
+    // function.
     std::int64_t offset = 0;
     // The range of bytes around the site that may be moved (fasttrap/extents.hpp). Set
     // by find_extents(); 0 if unknown.
@@ -48,9 +48,8 @@ struct ProbeSite {
     TargetAddr loop_end;
     bool restartable = false; // is in a restartable sequence; set by find_extents()
     bool unknown = false;     // is not known to be code; set by find_extents()
-    // True for Go code that is before its function's stack check, or whose function has
-    // no stack check. There, a jump's trampoline must not write below the stack
-    // pointer.
+    // True for Go code before its function's stack check, or in a function without a
+    // check. A trampoline must not write below the stack pointer there.
     bool no_stack = false;
     bool planted = false;                       // set by the backend
     const StaticArguments* arguments = nullptr; // owned by the site's provider
@@ -89,8 +88,8 @@ public:
     void forget(pid_t pid);
 
     // Sets the extents, and the members that depend on them, in the sites of these
-    // probes. Takes about 40 ms for 10 MB of text at the first call for a module. So it
-    // must be called only for probes that will be planted, and once for all of them.
+    // probes. Takes about 40 ms for 10 MB of text at the first call for a module. Call
+    // it only for probes that will be planted, and once for all of them.
     void find_extents(ProcessSymbols& symbols, std::span<const std::uint32_t> ids);
     ExtentMaps& extents() { return extents_; }
 

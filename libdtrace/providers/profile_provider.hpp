@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The profile provider: probes that fire at intervals of time.
 //
-//   tick-N[unit]     once per interval, in the consumer
+//   tick-N[unit]     once per interval
 //   profile-N[unit]  once per interval for every running thread of the targets, with
 //                    its program counter in arg1; once per CPU if there is no target
 //
-// A description that names a probe creates it. The kernel module fires these probes if
-// the session uses the module. Otherwise the agent fires profile probes in the targets,
-// and TimerThread fires all other timed probes. Intervals below 200 us are refused,
-// because firing would use most of a CPU.
+// A description that names a probe creates this probe. The kernel module fires these
+// probes if the session uses the module. Otherwise the agent fires profile probes in
+// the targets, and TimerThread fires all other timed probes. Intervals below 200 us are
+// refused, because firing would use most of a CPU.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"
@@ -40,7 +40,7 @@ public:
     const std::map<std::uint32_t, Timer>& timers() const { return timers_; }
 
 private:
-    // Returns null if the probe was created, or if the name is not that of a timed
+    // Returns null if the probe was created, or if the name is not the name of a timed
     // probe. Otherwise returns why the probe was refused.
     const char* make(const std::string& name);
 

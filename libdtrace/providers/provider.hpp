@@ -17,7 +17,7 @@
 namespace dt {
 
 struct Provided {
-    // including probes that match by an alias
+    // Includes probes that match by an alias.
     std::vector<std::uint32_t> ids;
     bool retained = false; // more probes may match the description later
 };
@@ -49,7 +49,7 @@ public:
 };
 
 // Returns whether the provider's probes are in the kernel, like the probes of fbt or
-// io. The session need not have the provider.
+// io. Works even if the session does not have the provider.
 bool is_kernel_provider(std::string_view name);
 
 // Returns the weakest attributes of the non-empty parts of the probe's description.

@@ -80,7 +80,7 @@ std::uint32_t Registry::add(Provider* owner, std::string_view provider,
     Hash hashed = hash(provider, module, function, name);
     std::size_t slot = slot_of(hashed, provider, module, function, name);
     if (const std::uint32_t known = slots_[slot].id; known != 0) {
-        at(known).waiting = false; // a new process reuses the pid of an exited one
+        at(known).waiting = false; // a new process reuses the pid
         return known;
     }
     if (std::uint32_t id = recycled(owner, module, function, name); id != 0) {
@@ -108,8 +108,8 @@ std::uint32_t Registry::add(Provider* owner, std::string_view provider,
     return next;
 }
 
-// Frees a slot. Moves later entries into it if necessary, because a search ends at a
-// free slot.
+// Frees a slot. A search ends at a free slot, so later entries are moved into it if
+// necessary.
 void Registry::remove_slot(std::size_t slot)
 {
     const std::size_t mask = slots_.size() - 1;

@@ -54,8 +54,8 @@ public:
     std::uint32_t add(Provider* owner, std::string_view provider,
                       std::string_view module, std::string_view function,
                       std::string_view name);
-    // Makes add() reuse the recycled probes of this kin, or no probes if `kin` is
-    // empty.
+    // Lets add() reuse the recycled probes of this kin. If `kin` is empty, add() reuses
+    // no probes.
     void begin_kin(std::string kin) { kin_ = std::move(kin); }
     // Makes probes available for reuse. No process may still fire them, and their
     // records must have been consumed. add() reuses a probe for the same kin, module,

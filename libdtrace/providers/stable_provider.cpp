@@ -63,7 +63,7 @@ const StablePlaces::Place& StablePlaces::place_of(std::string_view function)
         symbols_.each([&](const KernelSymbols::Symbol& symbol) {
             if (!symbol.is_function)
                 return;
-            // Ignores parts such as foo.cold, which may take different arguments.
+            // Ignore parts such as foo.cold, which may take different arguments.
             auto wanted = places_.find(KernelSymbols::function_of(symbol.name));
             if (wanted == places_.end())
                 return;

@@ -55,7 +55,7 @@ Result<std::vector<ArgumentTypes::Written>> syscall_arguments(std::string_view c
         return arguments_in_format(*format);
     if (format.error().code != Code::not_found)
         return format.error();
-    // If tracefs is missing, returns that error instead.
+    // Return a different error if tracefs itself is missing.
     if (auto events = read_tracefs("available_events"); !events)
         return events.error();
     return Error{Code::unsupported,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The arguments of system calls, as tracefs describes them: the fields of the event
-// syscalls:sys_enter_NAME, each on a line
+// The arguments of system calls, as tracefs describes them. They are the fields of the
+// event syscalls:sys_enter_NAME, one per line:
 //
 //   <tab>field:const struct iovec * vec;<tab>offset:24;<tab>size:8;<tab>signed:0;
 //

@@ -51,9 +51,9 @@ private:
             at - all_.back().end() >= patch_bytes)
             all_.push_back({at, {}, {}});
         Difference& last = all_.back();
-        // Extends `last` to this byte, including the equal bytes before it. If these
-        // bytes are partly on the previous page, `now` does not contain them, so a new
-        // difference begins here.
+        // Extend `last` to this byte, including the equal bytes between them. If some
+        // of these bytes are on the previous page, `now` does not contain them. A new
+        // difference then begins here.
         std::size_t n_between = at - last.end();
         if (n_between > i) {
             all_.push_back({at, {now[i]}, {then[i]}});

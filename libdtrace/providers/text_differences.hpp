@@ -30,8 +30,8 @@ public:
         return into;
     }
     // Returns the pages of a private mapping that were written to. If the kernel does
-    // not show which pages these are, returns all pages. All other pages equal the
-    // file. Reading them would load them from the file.
+    // not show which pages these are, returns all pages. A page that was never written
+    // to equals the file, and reading it would load it from the file.
     std::vector<TargetAddr> own_pages(const Mapping& mapping) const;
 
 private:

@@ -407,7 +407,8 @@ ArgumentTypes UsdtProvider::argument_types(const ProbeInfo& probe) const
 
 std::vector<std::string> UsdtProvider::take_notes()
 {
-    // A file can have thousands of probes with unreadable operands.
+    // Limit the messages, because a file can have thousands of probes with unreadable
+    // operands.
     constexpr std::size_t most = 100;
     if (notes_.size() > most) {
         const std::size_t n_more = notes_.size() - most;

@@ -2,7 +2,9 @@
 // Static probes (USDT), which a program's author added to the program.
 //
 //   postgresql4711:postgres:exec_simple_query:query-start
-//   provider + pid   module   its function        name in the note, - for __
+//
+// The parts are the provider with the pid, the module, the function, and the name. The
+// name is the one in the note, with - instead of __.
 //
 // A provider without a pid matches in the processes of the session (-p, -c), or in all
 // readable processes if the session has none. Several sites of a probe in one function
@@ -58,7 +60,7 @@ public:
     // Returns text with similar names for the end of an error message, or "".
     std::string hint(const ProbeSpec& spec);
     ArgumentTypes argument_types(const ProbeInfo& probe) const;
-    // Returns, and forgets, the messages about notes, definitions, operands and probes.
+    // Returns and clears the messages about notes, definitions, operands and probes.
     std::vector<std::string> take_notes();
 
 private:
@@ -70,7 +72,7 @@ private:
         StaticProbes probes;
         std::map<std::string, Definition>
             definitions; // indexed by provider; null: there is no valid definition
-        // providers whose definitions are from known/, not from the image
+        // Providers whose definitions are from known/, not from the image.
         std::set<std::string> not_its_own;
     };
 
@@ -91,7 +93,7 @@ private:
     ProcessProbes& probes_;
     Candidates candidates_;
     std::map<const ElfImage*, Read> by_image_;
-    // a deque, so that addresses of elements stay valid
+    // A deque, so that the addresses of its elements stay valid.
     std::deque<StaticArguments> arguments_;
     // Indexed by id, for the probes that have a definition.
     std::map<std::uint32_t, std::pair<Definition, const ProviderProbe*>> defined_;

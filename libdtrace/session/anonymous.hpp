@@ -7,7 +7,7 @@
 //   claim   Takes over the arena. Compiles the source again, because records can be
 //           read only with their programs. The new DOF must equal the saved DOF.
 //
-// Functions that return int return 0, or -1 after SessionState::fail().
+// Functions with an int result return 0, or -1 after SessionState::fail().
 #pragma once
 
 #include "libdtrace/session/program_compiler.hpp"

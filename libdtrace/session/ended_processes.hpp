@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Exited processes that the user did not name. This class keeps the data for
-// symbolizing addresses in their stacks.
+// Keeps exited processes that the user did not name, so that addresses in their stacks
+// can be symbolized.
 //
-//   a child that executed no other   has its parent's modules, so the parent's symbols
-//   program                          give the names
-//   any other process                its symbols are kept until 1000 more such
-//                                    processes have exited
+// - A child that executed no other program has the same modules as its parent. The
+//   parent's symbols are used for the child.
+// - The symbols of any other process are kept until 1000 more such processes have
+//   exited.
 //
 // The number of kept processes is limited. Addresses of forgotten processes are shown
 // in hex.

@@ -4,9 +4,9 @@
 // so the kernel module is not needed.
 //
 // The arguments of stable providers are declared in D libraries. Compiling the
-// libraries takes long, so it is done only for programs that need them. The compiler
-// first refuses such a program. The session then compiles the libraries and compiles
-// the program again.
+// libraries takes a long time, so it is done only for programs that need them. The
+// compiler first refuses such a program. The session then compiles the libraries and
+// compiles the program again.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"

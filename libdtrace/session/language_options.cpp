@@ -29,7 +29,8 @@ Options::Refused Options::check_language(std::string_view name,
         return Refused::version_malformed;
     if (!is_defined(*asked))
         return Refused::version_undefined;
-    // The version cannot be raised, because hidden names stay hidden.
+    // The version cannot be raised, because names that a lower version hides stay
+    // hidden.
     return *asked > version() ? Refused::version_raised : Refused::none;
 }
 

@@ -65,8 +65,8 @@ public:
     // Sets an option. `value` is empty for -x NAME. If `running` is true, only dynamic
     // options may change.
     Refused set(std::string_view name, std::string_view value, bool running);
-    // Returns DT_OPT_UNSET if the option is not set, and nullopt for lists and unknown
-    // options.
+    // Returns a numeric value. Returns DT_OPT_UNSET if the option is not set, and
+    // nullopt for lists and unknown options.
     std::optional<std::uint64_t> get(std::string_view name) const;
     // Returns the most similar option name, or nothing.
     static std::vector<std::string> suggest(std::string_view name);

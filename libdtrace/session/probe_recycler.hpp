@@ -23,7 +23,7 @@ public:
     // Called when a process exits or executes another program. Retires probes that no
     // other process can fire.
     void end_program(ps_prochandle& process);
-    // Gives the registry the retired probes whose records have been read.
+    // Gives retired probes to the registry after their records have been read.
     void recycle();
     // Renames the reused probes in the arena. Returns 0, or -1 after
     // SessionState::fail().

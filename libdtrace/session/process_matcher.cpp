@@ -8,7 +8,8 @@ namespace dt {
 
 namespace {
 
-// Makes Registry::add() reuse probes of the same kin while this object exists.
+// While this object exists, Registry::add() reuses probes of the same kin (see
+// Registry::begin_kin()).
 class KinOfNewProbes {
 public:
     KinOfNewProbes(Registry& registry, std::string kin) : registry_(registry)

@@ -60,7 +60,7 @@ ProcessNames::modules_of(std::string_view scope)
             debug("type data of %s: %s", module->name.c_str(),
                   types ? "found" : types.error().text.c_str());
         }
-        if (module->is_main) // the program precedes its libraries, whatever its address
+        if (module->is_main) // put the program before its libraries
             std::rotate(modules.begin(), modules.end() - 1, modules.end());
     }
     if (modules.empty())

@@ -29,8 +29,8 @@ static TrustDomain overflow_domain(std::uint64_t owner)
     return key;
 }
 
-// Closes the sockets of all agents before waiting for any agent. So the agents release their
-// targets at the same time.
+// Closes the sockets of all agents before waiting for any of them. So all agents
+// release their targets at the same time.
 Processes::~Processes()
 {
     for (const auto& domain : domains_)
@@ -315,7 +315,7 @@ ReadableProcesses Processes::all_readable()
 void Processes::release(ps_prochandle* process)
 {
     debug("process %d: released", process->pid);
-    // Detaching fails if the target has died.
+    // Detaching fails if the target has died. This error is ignored.
     if (AgentClient* agent = agent_of(*process); process->is_held() && agent != nullptr)
         (void)agent->detach(process->pid);
     process->leave(HoldState::released);

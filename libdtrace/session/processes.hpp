@@ -44,7 +44,7 @@ public:
                                   const std::vector<EnvChange>& env, EvalTime evaltime);
     // Grabs a process. Returns the existing handle if the process is already held.
     Result<ps_prochandle*> grab(pid_t pid, TargetKind kind = TargetKind::named);
-    // Grabs the process if it is not a target yet.
+    // Returns the symbols of a process. Grabs the process if it is not a target yet.
     Result<ProcessSymbols*> symbols_of(pid_t pid);
     // Reads the symbols of all processes, except dtrace and its agents. Probes in a
     // process stay valid if the process is grabbed later.
@@ -90,7 +90,8 @@ public:
     // Puts all processes that are grabbed from now on into the first domain (-x
     // trust=all).
     void set_trusts_all(bool trusts_all) { trusts_all_ = trusts_all; }
-    // Returns whether the process cannot join any of the existing domains.
+    // Returns whether the process belongs to none of the existing domains. Returns
+    // false if there are no domains yet.
     bool needs_new_domain(pid_t pid) const;
     // Returns whether a process of the domain is held.
     bool is_in_use(std::size_t domain) const;
@@ -100,7 +101,7 @@ public:
     void forget_unused_domains();
     // Ends an agent that cannot be used. Its processes are lost.
     void end_agent(std::size_t domain);
-    // Ends the agents of domains that have had no held process for a second. Also
+    // Ends the agents of domains in which no process has been held for a second. Also
     // cleans up agents that have died. Returns the numbers of these domains.
     std::vector<std::size_t> retire_unused(std::uint64_t now_ns);
     // Returns, and forgets, the messages about truncated tables in files.

@@ -58,7 +58,7 @@ private:
 
     int load_libraries(uint_t cflags);
     // Reports the number of sites to the agent, which prepares for them. Does nothing
-    // below many_sites, or if the number is not the largest so far.
+    // if the number is less than many_sites, or is not the largest so far.
     void announce_sites(std::size_t n_sites, unsigned n_threads);
 
     SessionState& s_;

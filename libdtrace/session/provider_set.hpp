@@ -30,7 +30,6 @@ public:
 
     std::span<Provider* const> list() const { return list_; }
     void set_kernel_usable(bool usable);
-    // Creates all probes of the kernel's providers.
     void provide_all_of_kernel();
     // Returns null for probes that do not fire in the kernel.
     KernelProvider* of_kernel(std::uint32_t probe) const;

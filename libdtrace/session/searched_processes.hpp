@@ -35,8 +35,8 @@ public:
         return symbols.get();
     }
 
-    // Returns the current symbols of a process, and forgets them here. Returns null if
-    // the process was not searched, or can no longer be read.
+    // Removes the current symbols of a process from this object, and returns them.
+    // Returns null if the process was not searched, or can no longer be read.
     std::unique_ptr<ProcessSymbols> take(pid_t pid)
     {
         auto taken = by_pid_.extract(pid);

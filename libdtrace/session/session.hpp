@@ -12,7 +12,7 @@
 // Everything runs in the caller's thread, except tick and profile probes (TimerThread)
 // and the computation of extents (ExtentMaps).
 //
-// Functions that return int return 0, or -1 after SessionState::fail().
+// Functions with an int result return 0, or -1 after SessionState::fail().
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"

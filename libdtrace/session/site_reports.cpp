@@ -9,13 +9,13 @@ const SiteWords not_probed{"cannot probe ", "", " more places that cannot be pro
 const SiteWords by_breakpoint{"", " fires through a breakpoint, about 20 us per hit",
                               " more places that fire through a breakpoint"};
 
-// Returns whether to report a remark about a probe in this process. If the user did not
-// name the process, or if it executed another program, a remark is not repeated for the
+// Returns whether to report a remark about a probe. If the user did not name the
+// process, or if it executed another program, a remark is reported only once for the
 // same module, function and probe name.
 bool SiteReports::is_new_place(const ps_prochandle& process, std::string_view remark,
                                std::uint32_t id)
 {
-    // Limited because targets choose the names of modules.
+    // The number is limited, because targets choose the names of their modules.
     constexpr std::size_t max_remarks = 10'000;
     const bool repeats = !process.by_user() || process.execed;
     if (remarks_.size() >= max_remarks)

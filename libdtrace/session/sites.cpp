@@ -58,8 +58,8 @@ static std::uint64_t add_static(StaticTable& table, const StaticArguments& from)
     return table.sites.size() - 1;
 }
 
-// Returns the probes that an enabled description names by id, or by function without a
-// wildcard, in ascending order.
+// Returns the ids of the probes that the user named individually, in ascending order.
+// The description of such a probe contains its id, or its function without a wildcard.
 static std::vector<std::uint32_t> named_probes(const SessionState& state)
 {
     std::vector<std::uint32_t> named;
@@ -74,8 +74,9 @@ static std::vector<std::uint32_t> named_probes(const SessionState& state)
             auto n = std::count_if(specs.begin(), specs.end(), is_named);
             if (n == 0)
                 continue;
-            // A description may name an alias of the function. So the name is compared
-            // only if another description of the clause has a wildcard.
+            // If every description of the clause is of this kind, all matched probes
+            // are taken. Names are then not compared, because a description may name an
+            // alias of the function.
             bool all = n == std::ssize(specs);
             for (std::uint32_t id : each.prog->matched[k]) {
                 auto fits = [&](const ProbeSpec& spec) {

@@ -58,7 +58,7 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
     process.reported_probes.clear();
     process.reported_loops.clear();
     reports_.note_program(process, still_traced, program);
-    // fails if the process has exited, which an event reports
+    // refresh() fails if the process has exited. An event reports the exit.
     if (process.symbols == nullptr || !process.symbols->refresh() || !still_traced ||
         !s_.active || s_.stopped)
         return;
@@ -66,9 +66,9 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
         s_.complain(s_.error_text);
 }
 
-// Searches for libraries in processes that the agent does not watch, because the stacks
-// that the profile provider records may contain their addresses. The pause between two
-// searches begins at 10 ms and doubles up to 10 s.
+// Searches for new libraries in processes that the agent does not watch. Stacks that
+// the profile provider records may contain addresses in these libraries. The pause
+// between two searches begins at 10 ms and doubles up to 10 s.
 void Targets::search_libraries(std::uint64_t now)
 {
     constexpr std::uint64_t first_pause_ns = 10'000'000, longest_ns = 10'000'000'000;

@@ -24,7 +24,8 @@ void TargetReports::report_notes(ps_prochandle& process)
 
 void TargetReports::report_cuts()
 {
-    // Limited because a process can map many files with truncated tables.
+    // The number of reports is limited, because a process can map many files with
+    // truncated tables.
     constexpr std::size_t most = 100;
     for (const std::string& cut : s_.processes.take_cuts())
         if (n_cuts_reported_++ < most)

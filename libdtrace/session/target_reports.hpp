@@ -21,14 +21,14 @@ public:
     void report_untraced(pid_t pid, const Error& why);
     // Reports new messages of the providers and of report_cuts().
     void report_notes(ps_prochandle& process);
-    // Reports tables in the targets' files that were truncated.
+    // Reports which tables in the targets' files were truncated.
     void report_cuts();
     // Called after the agent has died, for a process with breakpoints. Reports that the
     // process has ended, or that the next breakpoint may kill it.
     void report_danger(const ps_prochandle& process);
 
-    // Records the program that a target now executes, if the user named the target. If
-    // the program is not traced, reports that.
+    // Records the program that a target now executes, if the user named the target.
+    // Reports if this program is not traced.
     void note_program(ps_prochandle& process, bool still_traced,
                       const std::string& program);
     // Reports that no probe matches in a process's program. Called after the program

@@ -50,8 +50,8 @@ bool Targets::admits(pid_t pid)
     return users_.admits(pid, backend().shared_between_targets());
 }
 
-// Attaches to each process with matched probes. Only reports a process that cannot be
-// traced.
+// Attaches to each process with matched probes. A process that cannot be traced is
+// reported, but is not an error.
 void Targets::grab_matched()
 {
     for (pid_t pid : s_.found_by_probes()) {

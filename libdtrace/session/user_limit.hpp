@@ -16,11 +16,12 @@ class UserLimit {
 public:
     explicit UserLimit(SessionState& state) : s_(state) {}
 
-    // Returns whether a process may become a target, and records it as omitted if not.
-    // `shared` names the data that targets share (Backend::shared_between_targets()).
+    // Returns whether a process may become a target. If not, records the process as
+    // omitted. `shared` names the data that targets share
+    // (Backend::shared_between_targets()).
     bool admits(pid_t pid, const std::string& shared);
-    // Reports the number of omitted processes, if a user of these processes has not
-    // been reported yet.
+    // Reports the number of omitted processes. Does nothing if all users of these
+    // processes have already been reported.
     void report_left_out();
 
 private:

@@ -2,9 +2,10 @@
 // Demangles names with the C++ runtime, within limits, and matches patterns against
 // mangled and demangled names.
 //
-// Demangling all names of a large program takes long. But identifiers are spelled out
-// in mangled names. So a word of the pattern, such as `malloc`, must occur in the
-// mangled name, unless the demangler can produce the word itself.
+// Demangling all names of a large program takes a long time. So a name is demangled
+// only if it contains a certain word of the pattern, for example `malloc`. This works
+// because mangled names contain identifiers unchanged. Words that the demangler itself
+// can produce are not used for this test.
 #include "libdtrace/symbols/demangle.hpp"
 
 #include "base/printable.hpp"

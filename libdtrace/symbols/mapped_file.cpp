@@ -63,8 +63,8 @@ private:
     Fd fd_;
 };
 
-// Finds the mapping of the start of the file that `mapping` maps. If there are several,
-// returns the last one at or below `mapping`.
+// Finds where the start of a file is mapped. `mapping` is any mapping of this file. If
+// there are several results, returns the last one at or below `mapping`.
 const Mapping* first_mapping(const ProcessMaps& maps, const Mapping& mapping)
 {
     const Mapping* first = nullptr;

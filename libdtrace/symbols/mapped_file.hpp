@@ -19,8 +19,8 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
                                                    const Mapping& mapping,
                                                    ImageCache& cache);
 
-// Copies the segments from the target's memory into the layout of a file. Section
-// headers are missing unless a segment contains them.
+// Copies the segments from the target's memory into the layout of a file. The image has
+// section headers only if a segment contains them.
 Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
                                                     const Mapping& mapping,
                                                     ImageCache& cache);

@@ -24,7 +24,8 @@ std::string base_name(std::string_view path)
 {
     if (path == vdso_path)
         return std::string(vdso_name);
-    // A field of a probe description cannot contain the prefix's colon.
+    // Removes the prefix, because a field of a probe description cannot contain a
+    // colon.
     if (path.starts_with(memory_file_path))
         path.remove_prefix(memory_file_path.size());
     return std::string(path.substr(path.rfind('/') + 1));
@@ -111,8 +112,8 @@ bool Module::is_called(std::string_view what) const
            (is_main && (what == "a.out" || (!what.empty() && what == executed_as)));
 }
 
-// libc.so.6 may be written `libc` or `libc.so`, but not `lib`. libfoo-1.2.so may be
-// written `libfoo`.
+// Accepts `libc` and `libc.so` for libc.so.6, but not `lib`. Accepts `libfoo` for
+// libfoo-1.2.so.
 bool Module::is_abbreviated_by(std::string_view what) const
 {
     if (what.empty() || what.size() >= name.size() || !name.starts_with(what))

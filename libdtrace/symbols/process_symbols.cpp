@@ -101,7 +101,7 @@ std::vector<FunctionAt> ProcessSymbols::match(std::span<const Module* const> mod
                 add(*f);
             continue;
         }
-        // Skips these functions, which come from the C library's startup files.
+        // Skips _init and _fini, which come from the C library's startup files.
         auto wanted = [&](const Function& f) {
             return table.name(f) != "_init" && table.name(f) != "_fini";
         };

@@ -71,7 +71,7 @@ struct Module {
     TargetAddr begin, end;  // from the first to the last mapped segment
     bool is_main = false;   // also called a.out
     bool deleted = false;
-    // Whether the start of the file is not mapped here. For example, V8 maps its
+    // True if the start of the file is not mapped here. For example, V8 maps its
     // builtins a second time in this way. Probe descriptions do not match such a
     // module.
     bool partial = false;

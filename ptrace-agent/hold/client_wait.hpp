@@ -38,9 +38,8 @@ public:
     // Sends the events that were held back. Called when the client is no longer silent.
     void report_held_back();
 
-    // Keeps a stopped thread from running. The hold ends when the client has answered
-    // the last library change of the thread's process, or when release_overdue() ends
-    // it.
+    // Holds a stopped thread until the client has answered the last library change of
+    // the thread's process, or until release_overdue() ends the hold.
     void hold(Thread& thread);
     // Releases the threads of a process that wait for an answer to `change` or to an
     // earlier change. If `change` is nullopt, releases all threads.

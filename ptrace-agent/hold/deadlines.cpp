@@ -4,18 +4,18 @@
 //   wait for a stop ─ late ─> give_up(space) ─ main loop ─> release, event `given_up`
 //
 // In one turn of the agent's loop, all waits for threads of one address space share a
-// budget of 2 s (stop_timeout_ns, wait_budget.hpp). A thread that has not stopped when
-// the budget is spent is late. The agent then gives up on the process: it restores the
-// text and detaches from the stopped threads. The late thread is detached at its next
-// stop. The runtime stays mapped, because a thread may be in it, but it fires no
-// probes.
+// budget of 2 s (stop_timeout_ns, wait_budget.hpp). If a thread has not stopped when
+// the budget is spent, it is late. The agent then gives up on the process: it restores
+// the text and detaches from the stopped threads. The late thread is detached at its
+// next stop. The runtime fires no more probes, but it stays mapped, because a thread
+// may be in it.
 //
-// A runnable thread may only be waiting for a processor. So it is late only if one of
+// A runnable thread may simply be waiting for a processor. It is late only if one of
 // these conditions is true:
 // - It has run for half a second since the budget was spent. For example, the kernel
 //   may repeat a page fault without end (userfaultfd).
 // - The agent has waited for 10 s.
-// - The consumer has exited, because the agent must then release all other targets.
+// - The consumer has exited, so the agent must also release all other targets.
 // - The process was given up before.
 #include "ptrace-agent/hold/tracees.hpp"
 

@@ -47,10 +47,10 @@ void cancel_deferred(Process& process, int arrived)
         });
 }
 
-// Returns whether this is a job-control signal that need not be deferred, because the
-// program has no handler for it. If it is a stop signal, stores it in Thread::delivers.
-// Returns false for a stop signal that was sent only to the thread, because the signal
-// may come from stop() in the current clause. The clause must end first.
+// Returns true for a job-control signal without a handler, which need not be deferred.
+// Stores a stop signal in Thread::delivers. Returns false for a stop signal that was
+// sent only to this thread. It may come from stop() in the current clause, which must
+// end first.
 static bool take_job_control(Thread& thread, const siginfo_t& info)
 {
     const int signal = info.si_signo;
@@ -133,10 +133,10 @@ void restore_deferred(Thread& thread, int signal)
     bool is_ours = get_siginfo(thread.tid, now) && is_resent(now);
     if (is_ours)
         set_siginfo(thread.tid, sent->info);
-    // If the siginfo is not ours, another signal with this number arrived before our
-    // signal. If the number is that of a standard signal, the kernel has merged our
-    // signal into the other one. If it is that of a real-time signal, our signal is
-    // still queued, and the thread will stop for it later.
+    // If the siginfo is not ours, another signal with this number arrived first. If it
+    // is a standard signal, the kernel has merged our signal into it. If it is a
+    // real-time signal, our signal is still queued, and the thread will stop for it
+    // later.
     if (is_ours || signal < SIGRTMIN)
         thread.deferred.erase(sent);
 }
@@ -167,10 +167,9 @@ void resend_deferred(Thread& thread)
 
 int exchange_deferred(Thread& thread, int signal)
 {
-    // An ignored signal interrupts the system call of a traced thread, but not of an
-    // untraced one. So the call is repeated. After a stop signal, the call is not
-    // repeated, because a stop signal may also interrupt the call of an untraced thread
-    // (signal(7)).
+    // An ignored signal interrupts a system call only if the thread is traced, so the
+    // call is repeated. A stop signal may also interrupt the call of an untraced thread
+    // (signal(7)), so the call is not repeated after a stop signal.
     if (!is_stop_signal(signal))
         repeat_wait(thread.tid);
     if (!has_deferred(thread))

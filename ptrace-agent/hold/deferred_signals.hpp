@@ -8,12 +8,13 @@
 //
 // Job-control signals are different, because SIGCONT and stop signals cancel each other
 // when they are sent:
-// - A stop signal without a handler is delivered while the thread is in our code,
-//   unless it was sent only to the thread. Its delivery runs no code of the program.
+// - A stop signal without a handler is delivered at once, because this runs no code of
+//   the program. But it is deferred if it was sent only to this thread.
 // - SIGCONT without a handler is not deferred, because it took effect when it was sent.
 // - A job-control signal with a handler is deferred. It is dropped if a signal arrives
-//   that cancels it. A race of a few microseconds remains: between our last check and
-//   our tgkill(2), a cancelling signal may arrive. The kernel drops this signal.
+//   that cancels it. A race of a few microseconds remains. If a cancelling signal
+//   arrives between our last check and our tgkill(2), the kernel drops the cancelling
+//   signal.
 #pragma once
 
 #include "ptrace-agent/hold/target.hpp"
@@ -23,8 +24,7 @@ namespace dt::agent {
 bool is_stop_signal(int signal);
 // Adds a signal to the deferred signals of the thread, or merges it with one of them.
 // The thread must be in the signal-delivery-stop (ptrace(2)) for this signal.
-// Job-control signals without a handler are treated as described above: SIGCONT is not
-// deferred, and resume_thread() delivers a stop signal (Thread::delivers).
+// Job-control signals without a handler are treated as described above.
 void defer_signal(Thread& thread, const siginfo_t& info);
 // Returns whether the thread has a deferred signal that has not been sent again yet.
 bool has_deferred(const Thread& thread);

@@ -313,10 +313,9 @@ void Follower::begin_program(Thread& thread)
     for (auto& [tid, other] : process.threads) {
         if (other.get() == &thread)
             continue;
-        // The thread that called execve(2) now has the leader's tid, and `thread` is
-        // the record of this tid. The thread's deferred signals are still in the record
-        // of its old tid. The loop does not know the old tid, so it moves the deferred
-        // signals of all other records to `thread`.
+        // The thread that called execve(2) has taken over the leader's tid, but its
+        // deferred signals are in the record of its old tid. The old tid is unknown, so
+        // the deferred signals of all other records are moved to `thread`.
         std::copy_if(other->deferred.begin(), other->deferred.end(),
                      std::back_inserter(thread.deferred),
                      [](const DeferredSignal& each) { return !each.sent; });
@@ -331,7 +330,7 @@ void Follower::begin_program(Thread& thread)
     thread.gs_key = 0;
     thread.restarting.reset();
     thread.slot_holds = TargetAddr{};
-    if (process.started) { // end a hold that was for the old program's probes
+    if (process.started) { // the old program's probes are no longer awaited
         thread.held = false;
         thread.awaits = 0;
         thread.hold_ends_ns = 0;

@@ -65,7 +65,8 @@ private:
     // detaches from it.
     void forked(Thread& parent, pid_t child);
     // Makes a child a target. Returns false if there is no reason to trace the child.
-    // The child is stopped at its first instruction, and its text is restored.
+    // The child is already stopped at its first instruction, and its text is already
+    // restored.
     bool follow(const Process& parent, pid_t child, WaitStatus status);
     // Unmaps our inherited mappings, except the one that contains the child's pc.
     void drop_inherited(StoppedWorld& world, const Inheritance& inherited);

@@ -22,10 +22,10 @@
 
 namespace dt::agent {
 
-// A thread that exited before it was seized may have created another thread. So passes
-// over the list of threads are repeated until a pass finds only seized threads. The
-// first pass has no deadline, because there may be many threads. Later passes are short
-// unless the process keeps creating threads.
+// Repeats passes over the list of threads until a pass finds no new thread. This is
+// necessary because a thread may create another thread and exit before it is seized.
+// The first pass has no deadline, because there may be many threads. Later passes are
+// short unless the process keeps creating threads.
 Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
 {
     const pid_t pid = process.pid;

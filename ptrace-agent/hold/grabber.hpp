@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Attaches to a process that is already running.
 //
-// PTRACE_SEIZE stops no thread. The agent seizes the threads until a pass over
+// PTRACE_SEIZE does not stop a thread. The agent seizes the threads until a pass over
 // /proc/PID/task finds no new one. If a seized thread creates a thread or process, the
 // kernel attaches the agent to it. refusals.hpp finds out why a process cannot be
 // seized.

@@ -36,10 +36,9 @@ static Error exec_error(const std::string& name, int error)
     return Error{Code::invalid, name + ": " + std::strerror(error), error};
 }
 
-// Returns whether the process group is orphaned (POSIX). A group is orphaned if no
-// member has a parent that is in the same session but in another group. Only the
-// consumer's ancestors are examined, because such a parent is usually the shell that
-// started the consumer.
+// Returns whether the process group is orphaned (POSIX). A group is not orphaned if a
+// member has a parent in the same session but in another group. This parent is usually
+// the shell that started the consumer, so only the consumer's ancestors are examined.
 static bool is_orphaned(pid_t group)
 {
     for (pid_t member = getppid(); member > 1 && getpgid(member) == group;) {
@@ -119,11 +118,10 @@ static Result<Started> start_command(const Command& command, bool inside,
         return errno_error("pipe");
     Fd failed_read(failed[0]), failed_write(failed[1]);
     pid_t group = getpgid(getppid());
-    // The command joins the consumer's process group. Suppose that this group is
-    // orphaned, and that the agent, the command's parent, stays outside it. Then the
-    // group is not orphaned while both exist, and becomes orphaned again when one of
-    // them exits. At that time, the kernel sends SIGHUP to the group if a member is
-    // stopped. So the agent joins an orphaned group, too.
+    // The command joins the consumer's process group. If this group is orphaned, the
+    // agent joins it, too. With an agent outside the group, the group would not be
+    // orphaned until the agent or the command exits. At that time, the kernel would
+    // send SIGHUP to the group if one of its members is stopped.
     if (is_orphaned(group))
         setpgid(0, group);
     pid_t pid = fork();

@@ -5,8 +5,9 @@
 //   fork ─> child waits ─> agent seizes it ─> exec ──> preinit ──> entry point ──> main
 //
 // preinit is the point at which the dynamic linker reports that all objects are mapped.
-// main() is found without a symbol: it is the first argument of the first call after
-// the entry point (__libc_start_main()). The agent steps to that call.
+// main() is found without a symbol. The agent single-steps from the entry point to the
+// first call, which calls __libc_start_main(). The first argument of this call is the
+// address of main().
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"

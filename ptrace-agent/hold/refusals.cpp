@@ -59,8 +59,8 @@ static bool is_marked_secure(pid_t pid)
     return false;
 }
 
-// If the tracer has no privileges, a traced set-user-ID program gains none. The kernel
-// marks the program anyway, so the real and effective ids are compared, too.
+// A traced set-user-ID program gains no privileges if its tracer has none, but the
+// kernel marks it anyway. So the real and effective ids are compared, too.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name)
 {
     const std::string status = read_proc_file(pid, "status");
@@ -137,7 +137,7 @@ static bool is_kernel_thread(pid_t pid)
 {
     constexpr unsigned long pf_kthread = 0x00200000; // include/linux/sched.h
     std::string stat = read_proc_file(pid, "stat");
-    unsigned long flags = 0; // after the name: state ppid pgrp session tty tpgid flags
+    unsigned long flags = 0; // after ")": state ppid pgrp session tty tpgid flags
     std::size_t name_end = stat.rfind(')');
     return name_end != std::string::npos &&
            std::sscanf(stat.c_str() + name_end, ") %*c %*d %*d %*d %*d %*d %lu",

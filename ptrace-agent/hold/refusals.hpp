@@ -10,8 +10,8 @@
 
 namespace dt::agent {
 
-// Refuses a process with a shadow stack. If a call instruction is moved for a probe, it
-// does not change the shadow stack, so the next return would kill the process. The
+// Refuses a process with a shadow stack. A call instruction that is moved for a probe
+// does not change the shadow stack, so the matching return would kill the process. The
 // error message begins with `name`.
 Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name);
 // Refuses a process that runs a 32-bit program, with Code::unsupported.
@@ -21,8 +21,8 @@ Result<Ok> refuse_32_bit(pid_t pid, const std::string& name);
 // target could read or change the program's records.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name);
 
-// Returns an error if the process does not exist or cannot be traced. Also refuses a
-// pid that is only a thread, and processes of dtrace itself.
+// Returns an error if the process does not exist or cannot be traced. Also refuses the
+// id of a thread, and processes of dtrace itself.
 Result<Ok> check_grabbable(pid_t pid);
 // Returns the reason why the kernel refused to seize a process (ptrace(2), "Ptrace
 // access mode checking"). `error` is the errno.

@@ -15,9 +15,8 @@ namespace dt::agent {
 
 constexpr std::uint64_t signals_ns = 1'000'000'000;
 constexpr std::uint64_t last_call_ns = 100'000'000;
-// The time slice of a target in a round of release_everything(). It is divided by n +
-// 1, where n is the number of targets that have already used up their slice in this
-// round.
+// The time slice of a target in a round of release_everything(). It is divided by n + 1
+// after n targets have used up their slice in this round.
 constexpr std::uint64_t slice_ns = 100'000'000;
 constexpr std::uint64_t least_slice_ns = 10'000'000;
 constexpr std::uint64_t all_unmaps_ns = 1'000'000'000;
@@ -258,7 +257,7 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     }
     // The remaining threads are detached at their next stop.
     space->forget_all();
-    space->call_place.keep_stub(stub_in_use); // until the call has returned
+    space->call_place.keep_stub(stub_in_use); // until its call has returned
     return true;
 }
 

@@ -58,9 +58,8 @@ public:
     void release_everything();
 
     // Removes the jumps from the text, lets the threads leave our code, and unmaps our
-    // code. If a thread did not leave our code in time, Try::again makes the function
-    // return false. With Try::last, our code stays mapped in this case, but fires no
-    // probes.
+    // code. If a thread does not leave our code in time, returns false with Try::again.
+    // With Try::last, our code then stays mapped, but fires no probes.
     bool remove_runtime(StoppedWorld& world, Try which = Try::last);
     // Prepares the address space for another runtime, after remove_runtime().
     static void forget_jumps(AddressSpace& space);
@@ -70,8 +69,8 @@ public:
 
 private:
     // Releases all processes of an address space. With Try::again, returns false if a
-    // thread did not stop or leave our code in time. If it returns false, the threads
-    // continue. The original text may already be restored, but our code stays mapped.
+    // thread did not stop or leave our code in time. In that case the threads continue,
+    // and our code stays mapped. The original text may already be restored.
     bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
     // Waits for the threads that must receive deferred signals before they are
     // detached. After the timeout, detaches from them anyway, and deferred signals may

@@ -99,8 +99,8 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
                 thread->interrupted = true;
                 ptrace(PTRACE_INTERRUPT, thread->tid, nullptr, nullptr);
             }
-            // If the vfork child has left this memory, the kernel will report a stop of
-            // its parent `thread`.
+            // A thread that waits for its vfork child counts as stopped. When the child
+            // has left this memory, the kernel reports a stop of the thread.
             bool waits = thread->in_vfork && guest_of(*thread) != 0;
             all_stopped = all_stopped && waits;
         }
@@ -139,7 +139,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
     return in_time;
 }
 
-// Returns whether the stop needs no other handling than to resume the thread.
+// Returns whether the thread only needs to be resumed.
 static bool is_only_interrupted(const Thread& thread)
 {
     return thread.is_interrupt() && thread.age != ThreadAge::newborn &&

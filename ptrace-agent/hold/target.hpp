@@ -7,9 +7,11 @@
 // A reported stop is pending until it is handled. The thread then stays stopped until
 // it is resumed:
 //
-//   running ──> pending ──> handled ──> running       also pending ──> running, if the
-//                              └──────> listening     agent itself caused the stop
-//   running, listening ──> handled                    a stop that needs no handling
+//   running ──> pending ──> handled ──> running
+//                              └──────> listening
+//
+// If the agent itself caused the stop, a pending thread may run again directly. If the
+// stop needs no handling, a running or listening thread becomes handled directly.
 #pragma once
 
 #include "fasttrap/displaced.hpp"
@@ -62,7 +64,7 @@ struct Step {
     std::uint64_t mask = 0; // signal mask to restore after the step
 };
 
-// A running SIGTRAP handler of the program, not started by our breakpoints.
+// The program's SIGTRAP handler while it runs for a SIGTRAP that is not ours.
 struct TrapHandler {
     std::uint64_t interrupted = 0; // pc that the signal interrupted
     std::uint64_t frame = 0;       // rsp at the handler's first instruction
@@ -93,7 +95,7 @@ struct Thread {
     // ends. 0 means that the hold has another reason.
     int awaits = 0;
     bool under_seccomp = false;
-    bool reenter = false;    // next executes the instruction at its pc without firing
+    bool reenter = false;    // the instruction at its pc runs next, without firing
     std::uint8_t faults = 0; // number of failed emulations of one instruction
     std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
     bool running_out = false;           // RuntimeExit is making it leave our code
@@ -115,8 +117,8 @@ struct Thread {
     // The monotonic time of the first attempt to make the thread leave our code, or 0.
     std::uint64_t in_our_code_ns = 0;
     std::uint32_t n_runs_out = 0; // attempts to leave since in_our_code_ns
-    // The address of the breakpoint that the thread has hit, if the pc has been set
-    // back to it. Otherwise 0.
+    // The address of the breakpoint that the thread has hit, if the pc was set back to
+    // that address. Otherwise 0.
     TargetAddr hit_at;
     Step step;
     TargetAddr slot_holds;                  // the site of the instruction in its slot
@@ -218,9 +220,9 @@ struct Process {
     bool followed = false; // it became a target as the child of a target
     Inheritance inherited; // for a followed child until its probes are planted
     TrapAction trap_action;
-    // Maps a signal mask without SIGTRAP to whether threads with this mask block
-    // SIGTRAP. Nothing is recorded at a hit of a breakpoint, because the hit unblocks
-    // SIGTRAP.
+    // The key is a signal mask without SIGTRAP. The value says whether threads with
+    // this mask also block SIGTRAP. A hit of a breakpoint records nothing, because it
+    // unblocks SIGTRAP.
     std::unordered_map<std::uint64_t, bool> trap_blocked;
 };
 

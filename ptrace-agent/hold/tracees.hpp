@@ -43,16 +43,17 @@ public:
     // Handles a stop of a thread whose injected system call did not return in time. If
     // the stop belongs to the call, resumes the thread and returns false.
     virtual bool end_late_call(Thread& thread) = 0;
-    // Finishes the trap or step of a stopped thread, because the text may change.
+    // Ends the trap or single-step of a stopped thread. Called before the text may
+    // change.
     virtual void settle(Thread& thread) = 0;
     virtual void handle_stop(Thread& thread) = 0;
-    // Returns whether the stop has nothing to do with tracing. Such a stop can be
+    // Returns whether the stop has nothing to do with tracing, so that it can be
     // handled at any time.
     virtual bool is_simple(const Thread& thread) const = 0;
     virtual void handle_new_task(Thread& parent) = 0;
     virtual void handle_vfork_done(Thread& parent) = 0;
     virtual void handle_exec(Thread& thread) = 0;
-    // Handles the stop of a new task that no stop of its parent has announced.
+    // Handles the first stop of a task that its parent did not report.
     virtual void handle_unannounced(pid_t tid) = 0;
     virtual void go_on(Thread& thread, int signal) = 0;
     virtual void handle_alarms() = 0; // does the periodic work that is due
@@ -97,7 +98,7 @@ public:
     // program.
     void remove_others(Thread& thread);
 
-    // New tasks that stopped before the stop at which their parent announces them.
+    // New tasks that stopped before their parent reported them.
     const std::unordered_map<pid_t, WaitStatus>& early_stops() const
     {
         return early_stops_;
@@ -108,7 +109,7 @@ public:
     // Adds a new thread to a process. Its stop in early_stops() becomes pending.
     void adopt(Process& process, pid_t tid);
 
-    // Takes one report from the kernel. Returns false if there was none.
+    // Takes one report from the kernel. Returns false if no report was available.
     bool collect(Wait wait);
     // Waits for one thread, within the budget of the address space.
     Waited wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status);

@@ -78,10 +78,9 @@ constexpr std::uint64_t signal_bit(int signal)
     return 1ull << (signal - 1);
 }
 
-// The signals that no instruction raises. The agent blocks these, for example, while a
-// thread executes a copied instruction. All other signals stay unblocked. If an
-// instruction raises a blocked signal, the kernel delivers it anyway and resets its
-// handler.
+// The signals that no instruction raises. The agent blocks them, for example, while a
+// thread executes a copied instruction. The other signals stay unblocked. If an
+// instruction raises a blocked signal, the kernel resets the signal's handler.
 constexpr std::uint64_t asynchronous_signals =
     ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGILL) |
       signal_bit(SIGFPE) | signal_bit(SIGTRAP) | signal_bit(SIGSYS));

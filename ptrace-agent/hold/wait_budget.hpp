@@ -50,8 +50,8 @@ public:
     }
     bool is_spent() const { return spent_ns() >= limit_ns_; }
     // Returns the CPU time, in ns, that a thread has used since the first call for this
-    // thread, which returns 0. `ran_ns` is the thread's total CPU time. Must be called
-    // only while the budget is spent. restart() makes the next call the first one.
+    // thread after restart(). `ran_ns` is the thread's total CPU time. Must be called
+    // only while the budget is spent.
     std::uint64_t run_since_spent(pid_t tid, std::uint64_t ran_ns)
     {
         return ran_ns - ran_ns_.try_emplace(tid, ran_ns).first->second;
@@ -84,8 +84,8 @@ private:
     // The time at which the outermost wait began or the budget was set, whichever was
     // later.
     std::uint64_t since_ns_ = 0;
-    // For each thread, its CPU time at the first call to run_since_spent() since the
-    // budget was last set.
+    // For each thread, its CPU time at the first call to run_since_spent() after
+    // restart().
     std::unordered_map<pid_t, std::uint64_t> ran_ns_;
     int n_waits_ = 0;
     bool given_up_ = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The kernel restarts most interrupted system calls if no signal handler runs, but not
-// the calls below. After a stop, these calls return EINTR even in a program without
-// handlers (signal(7), "Interruption of system calls and library functions by stop
-// signals").
+// The kernel restarts most interrupted system calls if no signal handler runs. It does
+// not restart the calls in this file. After a stop, they return EINTR even in a program
+// without handlers (signal(7), "Interruption of system calls and library functions by
+// stop signals").
 #include "ptrace-agent/hold/waits.hpp"
 
 #include "ptrace-agent/hold/tracing.hpp"

@@ -69,8 +69,8 @@ void Doorbells::give_up()
 // Reads one message without waiting. Returns false if no message has arrived.
 //
 // Another process may have made the descriptor blocking. poll(2) usually detects this.
-// Otherwise the read may block, so a timer interrupts it. In both cases the agent stops
-// using the doorbells.
+// If it does not, the read may block until a timer interrupts it. In both cases the
+// agent stops using the doorbells.
 bool Doorbells::read_message(uffd_msg& message)
 {
     constexpr int longest_read_ms = 50;
@@ -83,8 +83,8 @@ bool Doorbells::read_message(uffd_msg& message)
     if (!blocks) {
         const std::uint64_t end_ns = monotonic_ns() + longest_read_ms * 1'000'000;
         Mailbox::interrupt_every_ms(longest_read_ms);
-        // A signal of another kind may arrive while the read finds no message, because
-        // the thread that wrote to the doorbell has just been stopped.
+        // Another signal may interrupt the read before the timer does, so the read is
+        // repeated.
         do
             n = read(fd_.get(), &message, sizeof message);
         while (n < 0 && errno == EINTR && monotonic_ns() < end_ns);

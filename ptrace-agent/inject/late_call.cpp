@@ -7,13 +7,12 @@
 // To restore a thread means to set the registers and the signal mask that it had before
 // the call. Thread::late_call keeps both until then.
 //
-// A late thread is in the stub (call_stub.S), or is about to enter it. It may wait for
-// a lock in the kernel or for a processor. Until the thread is restored, the stub must
-// stay in the text. No other thread may use it, because its block describes the late
-// thread.
+// A late thread is in the stub (call_stub.S), or is about to enter the stub. Until the
+// thread is restored, the stub must stay in the text. No other thread may use the stub,
+// because its block describes the late thread.
 //
-// A frozen thread (cgroup.freeze), or a thread that has not entered the call, does stop
-// at PTRACE_INTERRUPT. In these cases, the call was not made.
+// A frozen thread (cgroup.freeze) stops at PTRACE_INTERRUPT. So does a thread that has
+// not entered the call yet. In both cases, the call was not made.
 #include "ptrace-agent/inject/injector.hpp"
 
 #include "base/clock_ns.hpp"
@@ -56,7 +55,7 @@ bool Injector::end_late_call(Thread& thread)
     if (!of_the_call)
         return true;
     // The seccomp filter stays suspended. Otherwise the kernel would apply it to the
-    // injected call, which is skipped.
+    // injected call, although the call is skipped.
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
     thread.move_to(ThreadState::running);
     resume_thread(PTRACE_CONT, thread.tid, 0);

@@ -11,7 +11,7 @@
 
 namespace dt::agent {
 
-// Returns why the runtime may not use this much address space of the process, or an
+// Returns why the runtime must not use this much address space of the process, or an
 // empty string.
 std::string address_space_refusal(pid_t pid, std::uint64_t bytes);
 

@@ -81,8 +81,8 @@ std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
 constexpr std::size_t max_clauses = 8;
 
 // Stores the ECBs of a probe in `all`, in program order, and returns them. Returns an
-// empty span if the probe has too many ECBs, if targets do not fire it, or if an ECB is
-// being added.
+// empty span in three cases: the probe has too many ECBs, targets do not fire it, or an
+// ECB is being added.
 static std::span<const std::uint32_t>
 ecbs_of(const dt_arena* arena, const dt_probe& probe,
         std::array<std::uint32_t, max_clauses>& all)

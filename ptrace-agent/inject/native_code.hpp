@@ -5,8 +5,8 @@
 // as the runtime, because a thread may be executing it. If no space is left, the engine
 // executes the clause.
 //
-// Probes share the routine of a clause. Static probes share it if the arguments that
-// the clause reads are in the same places.
+// Probes share the routine of a clause. Static probes share it only if the arguments
+// that the clause reads are in the same places.
 #pragma once
 
 #include "base/target_addr.hpp"

@@ -32,7 +32,7 @@ bool is_breakpoint(const siginfo_t& info);
 TargetAddr trapped_at(const siginfo_t& info, const user_regs_struct& user);
 
 // Returns the address of the struct dt_rt_frame of a thread that is in the runtime.
-// Returns nothing if the thread is not on a shard's stack or its frame is not valid.
+// Returns nothing if the thread is on another stack, or if its frame is not valid.
 std::optional<TargetAddr> frame_of(const AddressSpace& space,
                                    const user_regs_struct& user);
 

@@ -111,8 +111,8 @@ bool put_on_program(AddressSpace& space, const PatchPlace& place,
     return true;
 }
 
-// Emulates rdtsc for a thread that may not execute it (strict seccomp, PR_SET_TSC).
-// Returns false at any other instruction.
+// Emulates rdtsc for a thread that is not allowed to execute it (strict seccomp,
+// PR_SET_TSC). Returns false at any other instruction.
 static bool emulate_rdtsc(const AddressSpace& space, user_regs_struct& user)
 {
     constexpr std::array rdtsc{std::byte{0x0f}, std::byte{0x31}};

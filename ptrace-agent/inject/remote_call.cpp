@@ -218,7 +218,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     user_regs_struct entry = before;
     entry.rip = space.call_place.insn().value;
     entry.rax = static_cast<std::uint64_t>(number);
-    entry.orig_rax = ~0ull; // so that the kernel restarts no system call
+    entry.orig_rax = ~0ull; // so that the kernel does not restart a system call
     entry.rdi = args[0];
     entry.rsi = args[1];
     entry.rdx = args[2];

@@ -3,10 +3,9 @@
 // the target creates. The agent copies both ends of the pair (pidfd_getfd).
 //
 // socketpair(2) and recvmsg(2) write descriptor numbers into the target's memory, where
-// another process may change them. So the agent does not read these numbers. Instead,
-// it predicts each number, because the kernel allocates the lowest free numbers. It
-// then copies each descriptor and checks that the descriptor refers to the expected
-// file.
+// another process may change them. So the agent does not read these numbers. The kernel
+// allocates the lowest free numbers, so the agent can predict them. It then copies each
+// descriptor and checks that the descriptor refers to the expected file.
 #include "ptrace-agent/inject/remote_mappings.hpp"
 
 #include "base/page_bytes.hpp"
@@ -284,7 +283,7 @@ static bool is_userfaultfd(const Fd& fd)
 
 bool RemoteMappings::hang_bells(TargetAddr at)
 {
-    // Makes the pages present, as Doorbells::arm() requires.
+    // Writing these zeros makes the pages present, as Doorbells::arm() requires.
     static constexpr std::byte zeros[bells_bytes]{};
     auto made = call(SYS_userfaultfd, {userfault_flags()}, "create a userfaultfd");
     if (!made)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A word that the kernel marks (FUTEX_OWNER_DIED) when this process dies for any
-// reason, before any thread of a target is resumed.
+// reason. The kernel marks it before it resumes any thread of a target.
 //
 //   | node: our own memory | word: the first page of a memfd, shared with the target |
 //

@@ -102,7 +102,7 @@ void RseqAreas::begin(Thread& thread)
     cpu = RSEQ_CPU_ID_UNINITIALIZED;
     if (own && space.write(at, std::as_bytes(std::span(&cpu, 1))))
         return;
-    // Two threads share this fs_base, or there is no memory at cpu_id.
+    // Two threads share this fs_base, or cpu_id cannot be accessed.
     end(space);
 }
 

@@ -21,7 +21,7 @@ namespace dt::agent {
 constexpr int max_tries = 64; // steps of one thread before other threads are handled
 // The total time in which a thread must leave our code. It is long, because the thread
 // may wait for a slow disk or for a processor. A thread that was resumed many_runs
-// times is in a loop, so its limit is only stop_timeout_ns.
+// times is probably in a loop, so its limit is only stop_timeout_ns.
 constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
 constexpr std::uint32_t many_runs = 4096;
 // A thread that does not sleep in the kernel stops within this time after an interrupt.
@@ -55,8 +55,8 @@ static bool step_aside(AddressSpace& space, const Thread& thread,
     if (!found)
         return false;
     const PatchPlace& place = found->place;
-    // A thread before a later instruction of the window cannot be moved, because the
-    // jump has overwritten that instruction.
+    // If a later instruction of the window is next, the thread cannot be moved, because
+    // the jump has overwritten that instruction.
     bool before =
         place.kind == PatchPlace::head && place.on == found->planted->patch.at;
     return (before || place.kind == PatchPlace::leaving) &&
@@ -105,9 +105,9 @@ private:
     bool known_ = false;
 };
 
-// If a thread has reached the gate (doorbells.hpp), changes `user`. With these
-// registers, the thread continues at the moved instruction of its site. Returns false
-// if the thread is at another place, or if its stack cannot be read.
+// If a thread has reached the gate (doorbells.hpp), changes `user` so that the thread
+// continues at the moved instruction of its site. Returns false if the thread is at
+// another place, or if its stack cannot be read.
 static bool to_moved(AddressSpace& space, user_regs_struct& user)
 {
     std::uint64_t pc = user.rip - space.runtime.image.value;

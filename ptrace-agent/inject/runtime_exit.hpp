@@ -11,9 +11,8 @@
 //
 // After eight deferred signals (hold/deferred_signals.hpp), the agent blocks signals
 // while the thread runs in our code. Otherwise the thread might make no progress. If
-// the agent dies during that time, deferred signals are lost, and the thread restores
-// its own signal mask (masked_tid in runtime.h). The mask of a thread under seccomp is
-// not restored.
+// the agent dies during that time, deferred signals are lost. The thread then restores
+// its own signal mask (masked_tid in runtime.h), except under seccomp.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"

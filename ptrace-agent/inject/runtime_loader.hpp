@@ -30,10 +30,10 @@ public:
     {
     }
 
-    // Loads the runtime if the target does not have it yet. The next call tries again
-    // after Code::gone, and after Code::busy if no thread could make a system call.
-    // After other errors, later calls fail with Code::unsupported and the text of the
-    // first error.
+    // Loads the runtime if the target does not have it yet. Two errors are temporary,
+    // and the next call tries again: Code::gone, and Code::busy if no thread could make
+    // a system call. After any other error, later calls fail with Code::unsupported and
+    // the text of that error.
     Result<Ok> ensure(StoppedWorld& world);
 
 private:

@@ -42,7 +42,7 @@ public:
     RuntimeConfig& writer() { return config_; }
     int read_only_fd() const { return config_.fd(); }
     // If `on` is true, threads that leave the runtime wait at the gate (doorbells.hpp).
-    // Otherwise the threads pass the gate.
+    // Otherwise they pass the gate.
     void set_gather(bool on) { config_.announce(config().gather, on ? 1 : 0); }
 
     Doorbells doorbells; // if they are not armed, the runtime makes upcalls with a trap

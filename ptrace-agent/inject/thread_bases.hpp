@@ -14,9 +14,9 @@
 //
 // Some threads get no gs key:
 // - a thread that uses %gs or gs_base itself
-// - a thread that has replaced an fs_base that identified it. The program may exchange
-//   the fs_bases and gs_bases of its threads. So the agent no longer identifies this
-//   thread by its fs_base.
+// - a thread that has changed its fs_base. Its program may exchange the fs_bases and
+//   gs_bases of its threads, so the agent no longer identifies this thread by its
+//   fs_base.
 //
 // A gs key is removed when its thread is detached. A key that was inherited, or left by
 // a killed agent, is removed at the thread's first stop.

@@ -31,7 +31,7 @@
 
 namespace dt::native {
 
-// The place of a probe's arguments.
+// The location of a probe's arguments.
 enum class Arguments : std::uint8_t {
     of_call,   // the arguments are in the registers of the calling convention
     of_return, // arg0 (the offset) is in the site, arg1 (the result) is in %rax
@@ -96,7 +96,7 @@ struct ClausePlan {
     };
     Needs for_predicate, for_steps;
     std::uint32_t arguments_read = 0; // a bit for each of arg0 to arg9
-    unsigned n_registers = 0;         // the most DIF registers that one value uses
+    unsigned n_registers = 0;         // maximum number of DIF registers in one value
 };
 
 // Plans a clause. Returns Code::unsupported, with the reason, if the engine must run

@@ -116,7 +116,7 @@ Result<Ok> Planner::builtin(std::uint32_t id, ClausePlan::Needs& needs)
     return refuse("it uses a builtin that needs the engine");
 }
 
-// Slots contain integers only (dif/slots.c).
+// Returns whether the variable has a slot. Slots contain only integers (dif/slots.c).
 bool Planner::has_slot(std::uint32_t id) const
 {
     const auto* index = static_cast<const dt_u32*>(dt_at(base_, arena_->var_index));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Planter::plan(): reports how each site would be probed, and changes nothing.
+// Planter::plan(): reports how each site would be probed.
 //
-// plan() takes the same steps as Planter::plant(), but writes nothing to the target.
-// The steps work on a temporary AddressSpace with copies of the agent's own
-// breakpoints. The target continues to run.
+// plan() takes the same steps as Planter::plant(), but it works on a temporary
+// AddressSpace with copies of the agent's own breakpoints. It does not write to the
+// target, which continues to run.
 #include "ptrace-agent/plant/placement.hpp"
 #include "ptrace-agent/plant/planter.hpp"
 #include "ptrace-agent/plant/site_extents.hpp"
@@ -38,7 +38,7 @@ private:
 };
 
 // Returns why the runtime cannot be loaded into the process, or an empty string. Checks
-// only for a seccomp filter, which must be suspended. This requires CAP_SYS_ADMIN.
+// only for a seccomp filter, which the agent can suspend only with CAP_SYS_ADMIN.
 static std::string runtime_refusal(pid_t pid)
 {
     std::string status = read_proc_file(pid, "status");

@@ -47,11 +47,11 @@ constexpr std::uint64_t stub_area_bytes = 4 * page_bytes;
 // The kernel limits the number of mappings of a process.
 constexpr std::size_t max_stub_areas = 4096;
 constexpr std::size_t max_areas = max_stub_areas + 256; // areas of all sizes
-// In each round, the short windows without room are planned in another way. A site that
-// has no room after the last round gets no jump.
+// In each round, short windows for which no room was found are planned in another way.
+// A site that has no room after the last round gets no jump.
 constexpr int max_rounds = 14;
 
-// The addresses from `start` up to, but not including, `end`.
+// The addresses in [start, end).
 struct Gap {
     TargetAddr start, end;
 };
@@ -204,10 +204,10 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 
 // Maps areas for the stubs of a pair or chain. Returns whether an area was mapped.
 //
-// If possible, the area for a stub contains an entire range of stub_reach_of(). In a
-// smaller area, success would depend on the random addresses of the mappings. A stub
-// needs no area if an existing area contains one of its ranges. At each end of the
-// range, fewer than `missing` bytes may be outside that area.
+// If possible, a new area contains an entire range of stub_reach_of(). In a smaller
+// area, success would depend on the random addresses of the mappings. No new area is
+// needed if an existing area contains such a range, except for fewer than `missing`
+// bytes at each end.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)
 {
@@ -344,9 +344,9 @@ static void take_room(AddressSpace& space, Room& room,
     std::move(windows.begin(), windows.end(), std::back_inserter(result.windows));
 }
 
-// Removes the short windows for which there is no room. Records in PatchSite::avoid the
-// way in which each of them was planned. Returns their sites, which must be planned
-// again in another way.
+// Removes the short windows for which there is no room. Records in PatchSite::avoid how
+// each of them was planned. Returns their sites, which must be planned again in another
+// way.
 static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
                                             JumpPlan& plan)
 {

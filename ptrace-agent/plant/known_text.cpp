@@ -63,8 +63,8 @@ static bool is_same_text(const Mapping& a, const Mapping& b)
            a.file == b.file;
 }
 
-// Examines only the text mappings that have changed since the last call. A changed
-// mapping that still contains our tracepoints is examined again by the next call.
+// Examines only the text mappings that have changed since the last call. If a changed
+// mapping still contains our tracepoints, the next call examines it again.
 void KnownText::forget_unmapped(AddressSpace& space)
 {
     std::vector<Mapping> now = mappings_of(space.proc_tid());

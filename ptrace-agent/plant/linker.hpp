@@ -30,7 +30,7 @@ std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
 // Returns whether a mapped file has the name of a C library (glibc or musl).
 bool is_libc(const std::string& path);
 
-// Watches the dynamic linkers of targets. Each linker has a tracepoint for this.
+// Watches the dynamic linkers of targets. Each linker has a tracepoint at r_brk.
 class LinkerWatch {
 public:
     LinkerWatch(JumpWriter& jumps, ClientWait& client_wait)

@@ -15,8 +15,8 @@ constexpr std::uint64_t span_gap = 4096; // largest gap in a span, in bytes
 constexpr std::size_t max_span = 1 << 20;
 
 // Calls put() for spans of neighbouring items, to save system calls. are_joined()
-// decides whether the bytes between two neighbours may be rewritten. If put() could not
-// access the entire span, it returns false, and is called again for each item.
+// decides whether the bytes between two neighbours may be rewritten. put() returns
+// false if it could not access the entire span. It is then called for each item.
 template <class Items, class At, class Joined, class Put>
 static void in_spans(const Items& items, At range, Joined are_joined, Put put)
 {

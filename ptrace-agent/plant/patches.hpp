@@ -83,8 +83,9 @@ public:
     // unmapped.
     void drop(const std::vector<TargetAddr>& windows);
     // Frees the trampolines of retired patches, except patches with a site at
-    // `kept_site`. Threads may be in a trampoline or in the runtime only if they
-    // entered it at `kept_site`. Returns the numbers of the sites of the freed patches.
+    // `kept_site`. The caller ensures that each thread in a trampoline or in the
+    // runtime has entered it at `kept_site`. Returns the numbers of the sites of the
+    // freed patches.
     std::vector<std::uint32_t> reclaim(TargetAddr kept_site);
     void forget_all();
 

@@ -20,8 +20,8 @@ class TextWindow {
 public:
     explicit TextWindow(const AddressSpace& space) : space_(space) {}
 
-    // Returns 15 bytes from the address, or fewer at the end of a mapping. Returns none
-    // if the address cannot be read.
+    // Returns 15 bytes from the address, or fewer at the end of a mapping. Returns an
+    // empty span if the address cannot be read.
     std::span<const std::byte> at(TargetAddr at)
     {
         if (!covers(at) && !fill(at))
@@ -106,8 +106,8 @@ bool is_fired_by_loops(const Tracepoint& tp);
 // Returns whether a site without a jump gets a breakpoint or is refused. SitePlan::text
 // is the reason.
 //
-// A breakpoint can end its target if the agent is killed. So with Mechanism::automatic
-// a site gets one only in three cases:
+// A breakpoint can end its target if the agent is killed. So with Mechanism::automatic,
+// a site gets a breakpoint only in three cases:
 // - no site can have a jump (JumpReport::note)
 // - the user permits it (Tracepoint::may_be_breakpoint)
 // - the client does not know the code around the site

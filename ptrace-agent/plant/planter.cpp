@@ -13,9 +13,9 @@
 
 namespace dt::agent {
 
-// Removes from work.fresh each tracepoint that has no jump and may not have a
-// breakpoint. Refuses its sites. Such a tracepoint may belong to an earlier request, if
-// its jump was removed. In this case, adds a note for the user.
+// Removes from work.fresh each tracepoint that has no jump and must not have a
+// breakpoint. Refuses its sites. If the tracepoint belongs to an earlier request and
+// its jump was removed, adds a note for the user.
 static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
                                Mechanism mechanism)
 {
@@ -71,8 +71,8 @@ constexpr std::size_t many_sites = 10'000; // prefaulting for fewer sites saves 
 constexpr std::size_t max_prefaulted_sites = 200'000;
 
 // Stops the target. If planting needs a system call, first waits until vfork(2)
-// returns, because a thread inside vfork(2) can make no calls for us. The child has its
-// own descriptors, so it cannot make the calls instead. The wait ends after
+// returns, because a thread inside vfork(2) cannot make calls for us. The child cannot
+// make them instead, because it has its own descriptors. The wait ends after
 // vfork_timeout_ns.
 void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                           const std::shared_ptr<AddressSpace>& space,
@@ -251,7 +251,7 @@ Result<Ok> Planter::prepare(Planting& p)
     if (auto may_be = check_stopped(p); !may_be)
         return may_be;
     // Check for a shadow stack at each request. The dynamic linker enables it, and may
-    // not have run before the first request.
+    // run only after the first request.
     if (auto can_be = refuse_shadow_stack(p.pid, "the process");
         !can_be && p.mechanism != Mechanism::uprobe) {
         const bool has_probes = p.space->tracepoints.size() != 0;
@@ -274,7 +274,7 @@ void Planter::place(Planting& p)
     p.work.fresh.insert(p.work.fresh.end(), p.linker.begin(), p.linker.end());
 }
 
-// Plans and builds the jumps. Refuses the sites that may have neither a jump nor a
+// Plans and builds the jumps. Refuses the sites that get neither a jump nor a
 // breakpoint.
 void Planter::plan_jumps_of(Planting& p)
 {
@@ -302,8 +302,8 @@ PeriodicTask Planter::periodic_task(const Planting& p)
 void Planter::replan_if_changed(Planting& p, bool planned)
 {
     AddressSpace& space = *p.space;
-    // A read that failed also counts as a change. The hash is the same if a library was
-    // unmapped and mapped again, but a read in between may have failed.
+    // A failed read also counts as a change. If a library was unmapped and mapped
+    // again, the hash is the same, but a read in between may have failed.
     if (text_mappings(space.proc_tid()) != p.text || p.work.unreadable) {
         // The linker's breakpoint has not been written yet, so it has not reported this
         // change.
@@ -429,7 +429,7 @@ Reply Planter::plant(Reader& in, const std::vector<Fd>& fds)
     replan_if_changed(p, planned);
     if (auto written = write(p); !written)
         return written.error();
-    p.stopped.reset(); // neither freeing memory nor the report needs a stop
+    p.stopped.reset(); // the target may run while memory is freed
     table_.reclaim();
     return report(p);
 }
@@ -469,7 +469,7 @@ Reply Planter::remove(Reader& in, const std::vector<Fd>& fds)
     for (Tracepoint* tp : idle)
         space->tracepoints.forget(*tp);
     space->statics.settle(*space);
-    stopped.reset(); // freeing memory needs no stop
+    stopped.reset(); // the target may run while memory is freed
     table_.reclaim();
     return Body{};
 }

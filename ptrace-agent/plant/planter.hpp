@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Plants probes in a target and removes them. Even thousands of probes are written in
-// one short stop. Planter stops the target twice:
+// Plants probes in a target and removes them. Even for thousands of probes, the target
+// is stopped only twice:
 //
 //   first stop    load the runtime, and make the other system calls in the target
 //   target runs   turn sites into tracepoints, plan and build the jumps
@@ -11,7 +11,7 @@
 //
 // The agent trusts neither the client nor the file, and decodes the bytes in memory. A
 // site is refused if its bytes are not those that the client expects, or if its
-// instruction cannot run displaced.
+// instruction cannot be displaced.
 //
 // Files: planter.cpp, placement.cpp (sites become tracepoints), dry_run.cpp (the
 // request `plan`, which plants nothing).

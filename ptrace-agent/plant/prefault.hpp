@@ -6,8 +6,8 @@
 //   fault_in_some()   prefaults a part whenever the agent has nothing else to do
 //   InBackground      prefaults the rest in a thread while the agent works
 //
-// The chosen heap was allocated and freed again. malloc keeps it for planting, because
-// of run_agent()'s settings.
+// The chosen heap was allocated and freed again. With the settings of run_agent(),
+// malloc keeps this heap for planting.
 #pragma once
 
 #include <atomic>

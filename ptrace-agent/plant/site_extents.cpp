@@ -6,8 +6,8 @@
 
 namespace dt::agent {
 
-// How many bytes after an extent are searched for the next breakpoint or window. No
-// window is longer.
+// The number of bytes after an extent that are searched for the next breakpoint or
+// window. No window is longer than this.
 constexpr std::uint64_t n_examined = 64;
 
 static bool is_jcc(const Instruction& insn)

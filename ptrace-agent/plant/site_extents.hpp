@@ -9,11 +9,11 @@
 // two patches change the same byte, and no patch relies on a byte that may change.
 //
 //   patch_sites()    The extent excludes all breakpoints and existing windows. The
-//                    blocks after it end at the first of them. New sites do not limit
-//                    each other, because they may share a window.
+//                    blocks after the extent end at the next of these. New sites do
+//                    not limit each other, because they may share a window.
 //   limit_by_plan()  For a site that is planned again. The extent excludes the planned
-//                    windows. The blocks after it end at the first planned window or
-//                    other site.
+//                    windows. The blocks after the extent end at the next planned
+//                    window or site.
 //
 // Kept bytes (fasttrap/patch.hpp) count as part of their window. If the end of an
 // extent is moved, the site has no blocks after it.

@@ -103,7 +103,7 @@ std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr ju
 }
 
 // Adds 1 or -1 to a semaphore through /proc/PID/mem. Returns false if that fails or if
-// the count would leave its range.
+// the counter would wrap around.
 static bool change(int mem, TargetAddr semaphore, int by)
 {
     std::uint16_t count = 0;

@@ -16,8 +16,8 @@
 // So a semaphore may stay raised, but another tracer's count is never removed.
 //
 // Limits
-// - The count becomes wrong if the kernel changes it between our read and our write,
-//   because the kernel uses no lock.
+// - The count becomes wrong if the kernel changes it between our read and our write. No
+//   lock prevents this.
 // - Without a runtime (-x mechanism=int3) there is no list.
 // - The list has space for DT_RT_MAX_RAISED semaphores. If the agent is killed, any
 //   further semaphores stay raised.
@@ -57,7 +57,7 @@ public:
     std::span<const dt_operand> all_operands() const { return operands_; }
 
     // Raises the semaphores that have a site with a jump or breakpoint, and lowers all
-    // others.
+    // other semaphores.
     void settle(AddressSpace& space);
     // These functions lower all raised semaphores in the address space, or in a child's
     // copy of the memory.
@@ -83,15 +83,14 @@ private:
     std::multimap<TargetAddr, std::uint64_t> by_site_;
     std::map<TargetAddr, std::uint32_t> n_sites_; // mapped sites of each semaphore
     std::vector<dt_operand> operands_;
-    // The index in operands_ of each list of operands. The key is the bytes of the
-    // list.
+    // Maps the bytes of each operand list to its index in operands_.
     std::map<std::string, std::uint32_t> lists_;
     std::map<TargetAddr, dt_rt_raised> raised_; // key: address
 };
 
-// Returns the operand that yields the destination of an indirect jump, if it is read
-// right before the jump runs. Returns nothing for a form that no compiler emits (16
-// bits of a register, a sum that is truncated to 32 bits).
+// Returns the operand from which an indirect jump takes its destination. The operand
+// must be read right before the jump runs. Returns nothing for a form that no compiler
+// emits (16 bits of a register, a sum that is truncated to 32 bits).
 std::optional<dt_operand> destination_of(const Instruction& jump);
 // Returns the distance from the function's entry to the jump. `operands` are the
 // operands of a jump_out site.

@@ -176,8 +176,8 @@ std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, boo
                 continue;
             }
             tp->written = plant;
-            // without_jump() may have removed the tracepoint from jumpless_ while it
-            // had a jump.
+            // If the tracepoint had a jump before, without_jump() may have removed it
+            // from jumpless_.
             if (plant)
                 note_jumpless(tp->at());
         }

@@ -8,8 +8,7 @@
 // Invariants
 // - A byte of text is written only while it has the expected value: the original one
 //   for planting, our breakpoint for restoring.
-// - Tracepoint::original() is known from before the breakpoint is written until after
-//   the byte is restored.
+// - Tracepoint::original() is known as long as the breakpoint is in the text.
 //
 // This class writes breakpoints. JumpWriter writes jumps, and sets Tracepoint::site.
 #pragma once
@@ -70,8 +69,8 @@ public:
     TargetAddr loop_end;
     // The jump does not fire when a loop branches back to the instruction.
     bool led_past = false;
-    bool no_stack = false;          // gets no jump, because the stack may be full (Go)
-    bool uses_memory = false;       // its emulation reads or writes the target's memory
+    bool no_stack = false;    // never gets a jump, because the stack may be full (Go)
+    bool uses_memory = false; // its emulation reads or writes the target's memory
     std::optional<TargetAddr> copy; // a copy of the instruction, with a jump back
 };
 

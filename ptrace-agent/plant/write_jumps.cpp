@@ -69,8 +69,8 @@ Planted* window_over(const AddressSpace& space, const Tracepoint& tp)
 }
 
 // Removes the windows that cover a new tracepoint, and adds their tracepoints to
-// work.wanted, to be planned again. `fresh` also contains the tracepoints that will get
-// a breakpoint, because no breakpoint may be inside a window.
+// work.wanted, to be planned again. No breakpoint may be inside a window, so `fresh`
+// also contains the tracepoints that will get a breakpoint.
 static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh,
                       JumpWork& work)
 {
@@ -142,7 +142,7 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
             if (moved.site)
                 runtime.set_back(*moved.site, moved.tail);
         }
-        // The next window can use this memory.
+        // Free this memory, so that the next window can use it.
         std::vector<WindowInsn>().swap(window.insns);
         return planted;
     }

@@ -119,7 +119,7 @@ dt_rt_generic:
 	 * clear the lock, and two threads of this process could then use the
 	 * same stack. So each stack also has a word that contains the pid of
 	 * its user. Only this process maps the stack. A forked child may find
-	 * its parent's pid in the word, and regards the stack as free.
+	 * its parent's pid in the word. It then regards the stack as free.
 	 */
 .Lheld:
 	mov	%ecx, %eax
@@ -173,7 +173,7 @@ dt_rt_frame_begin:
 	mov	%rsp, %rdi
 	call	dt_rt_fire			/* returns the new value of the lock */
 	mov	FRAME_USER_RSP(%rsp), %rcx
-	mov	%eax, 4(%rcx)			/* above the flags, for the exit */
+	mov	%eax, 4(%rcx)			/* saves it above the flags */
 	mov	FRAME_R11(%rsp), %r11
 	mov	FRAME_R10(%rsp), %r10
 	mov	FRAME_R9(%rsp), %r9
@@ -232,7 +232,7 @@ dt_rt_popped:
 .Laside2:
 	jrcxz	dt_rt_leave2
 	movl	$1, dt_rt_image + ASM_DT_RT_GATE(%rip)
-	movzbl	CONFIG(CONFIG_ALIVE + 3), %ecx	/* the flags are the program's */
+	movzbl	CONFIG(CONFIG_ALIVE + 3), %ecx	/* does not change the flags */
 	jrcxz	dt_rt_leave2
 dt_rt_aside_end:
 	pushfq

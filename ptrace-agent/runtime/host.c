@@ -122,7 +122,8 @@ void dt_rt_identify(struct dt_host *host)
 		       pid) {
 		/*
 		 * This is not a vfork child, and the agent is in the pid
-		 * namespace of this process. So the agent uses the same tid.
+		 * namespace of this process. So gettid() returns the tid that
+		 * the agent uses.
 		 */
 		tid = (dt_u32)dt_rt_syscall(DT_SYS_gettid, 0, 0, 0, 0, 0, 0);
 	} else if (dt_rt_ask(run, DT_RT_UP_TID, fs_base, 0, 0, &key) == 0) {

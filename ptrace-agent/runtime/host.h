@@ -19,11 +19,14 @@ extern const struct dt_rt_config dt_rt_config
 
 /* The words from which a stack walk found the caller of one frame. */
 struct dt_rt_noted {
-	/* the address of the word with the return address, and its value */
+	/*
+	 * pc_at is the address of the word that contains the return address pc.
+	 */
 	dt_u64 pc_at, pc;
 	/*
-	 * The address of the word with the saved %rbp, and its value. If %rbp
-	 * was not saved, these are copies of pc_at and pc.
+	 * bp_at is the address of the word that contains the saved %rbp, and bp
+	 * is its value. If %rbp was not saved, these are copies of pc_at and
+	 * pc.
 	 */
 	dt_u64 bp_at, bp;
 };
@@ -44,7 +47,7 @@ struct dt_rt_noted_stack {
  * The first firing fills in ops.
  */
 struct dt_rt_notes {
-	/* ops is filled in if this is the address of the config */
+	/* Equals the address of the config if ops is filled in. */
 	dt_u64 ready;
 	/* pid of the process whose thread uses the stack, or 0; see enter.S */
 	dt_u32 holder;
@@ -60,8 +63,8 @@ DT_STATIC_ASSERT(__builtin_offsetof(struct dt_rt_notes, holder) ==
 		 "enter.S finds it");
 
 /*
- * The state while one thread fires the probes of a site. host must be the first
- * member (dt_rt_run_of()).
+ * The state of one thread while it fires the probes of a site. host must be the
+ * first member (dt_rt_run_of()).
  */
 struct dt_rt_run {
 	struct dt_host host;
@@ -80,15 +83,15 @@ DT_INLINE struct dt_rt_run *dt_rt_run_of(struct dt_host *host)
 struct dt_rt_copied {
 	dt_u64 failed;
 	/*
-	 * If failed is not 0: the address that faulted, or 0 if it is unknown.
-	 * Otherwise: the length of the string, without the NUL. dt_rt_copy()
-	 * does not set the length.
+	 * If failed is not 0, this is the address that faulted, or 0 if it is
+	 * unknown. Otherwise it is the length of the string, without the NUL.
+	 * dt_rt_copy() does not set the length.
 	 */
 	dt_u64 at;
 };
 /*
  * Reads a word of the stack. Returns 0, or -1 if the word is not readable.
- * Changes only two registers, so it is cheap in a loop.
+ * Changes only two registers, so it is fast in a loop.
  */
 DT_INLINE int dt_rt_peek(dt_u64 addr, dt_u64 *value)
 {

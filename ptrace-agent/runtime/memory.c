@@ -8,9 +8,9 @@
  * is the first unreadable address. If the runtime may not make system calls,
  * dt_rt_copy() reads all addresses.
  *
- * Stores. process_vm_writev() writes if the runtime may make system calls,
- * otherwise dt_rt_copy(). Both respect page protection. A store to a shard's
- * stack or to the session's arena fails.
+ * Stores. If the runtime may make system calls, process_vm_writev() stores the
+ * bytes. Otherwise dt_rt_copy() stores them. Both respect page protection. A
+ * store to a shard's stack or to the session's arena fails.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -105,9 +105,9 @@ static int dt_rt_load_page(dt_u64 addr, void *to, dt_u64 bytes, dt_u64 *bad)
 }
 
 /*
- * Returns how many of the bytes at addr to load in one step. Sets *known to
- * whether the agent's table contains the address. If not, the step ends at the
- * end of the page at the latest.
+ * Returns how many bytes to load from addr in one step. Sets *known to whether
+ * the agent's table contains the address. If it does not, the step stays within
+ * the page.
  */
 static dt_u64 dt_rt_step(struct dt_rt_run *run, dt_u64 addr, dt_u64 bytes,
 			 int *known)

@@ -10,7 +10,7 @@
 #include "ptrace-agent/runtime/host.h"
 
 /*
- * GCC cannot know that enter.S calls dt_rt_fire(). All other functions are
+ * GCC does not know that enter.S calls dt_rt_fire(). All other functions are
  * called only inside this translation unit.
  */
 #ifdef __clang__

@@ -144,13 +144,13 @@ struct dt_rt_header {
  */
 struct dt_rt_thread {
 	/*
-	 * The key. Usually it is the fs_base of the thread. If several threads
-	 * share an fs_base, no entry has this fs_base as its key. A thread that
-	 * has a gs key (dt_rt_is_gs_key()) has an entry with its gs key.
+	 * The key is the thread's fs_base or its gs key (dt_rt_is_gs_key()). If
+	 * several threads share an fs_base, no entry has this fs_base as its
+	 * key.
 	 */
 	dt_u64 fs_base;
 	dt_u32 tid;
-	/* of the thread's process; for a vfork child, it is not config->pid */
+	/* the thread's process; differs from config->pid for a vfork child */
 	dt_u32 pid;
 	/*
 	 * The key of this thread's variables (dif/slots.c), without the id of
@@ -188,7 +188,7 @@ enum dt_rt_kind {
 	DT_RT_ENTRY,
 	DT_RT_RETURN,
 	DT_RT_OFFSET,
-	DT_RT_STATIC, /* a static probe, which the program's author put there */
+	DT_RT_STATIC, /* a static probe, which the program's author added */
 	DT_RT_LIBRARIES,
 	DT_RT_JUMP_OUT, /* an indirect jump, which is a return if it leaves the function */
 };
@@ -332,7 +332,7 @@ struct dt_rt_config {
 	 * The tid of the thread whose signals the agent has blocked, in the
 	 * thread's own pid namespace, or 0. While masked_tid is not 0, gather
 	 * is set. If the agent dies, the thread restores mask_before when it
-	 * leaves the runtime, unless its mask is no longer mask_now.
+	 * leaves the runtime, but only if its mask is still mask_now.
 	 */
 	dt_u32 masked_tid, masked_pad;
 	dt_u64 mask_now, mask_before;
@@ -403,7 +403,7 @@ struct dt_rt_upcall {
 	dt_u64 frame;  /* struct dt_rt_frame */
 	dt_u64 a[3];
 	dt_u64 value;
-	dt_u32 answered; /* 0: the agent has not served this upcall yet */
+	dt_u32 answered; /* 0: the agent has not replied to this upcall yet */
 	dt_u32 pad;
 };
 #define DT_RT_BELL_BYTES 4096ull

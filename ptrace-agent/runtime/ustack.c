@@ -72,8 +72,8 @@ DT_INLINE int dt_rt_cfa(const struct dt_rt_place *p,
 }
 
 /*
- * Finds the caller with the frame pointer, for a frame in text without unwind
- * information. Returns -1 if the agent must walk this stack.
+ * Finds the caller through the frame pointer, for a frame in text without
+ * unwind information. Returns -1 if the agent must walk this stack.
  */
 DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
 {
@@ -91,9 +91,9 @@ DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
 }
 
 /*
- * Finds the caller of a frame, and notes in `words` the words that it has read.
- * Sets words->pc to 0 if the frame has no caller. Returns -1 if the agent must
- * walk this stack.
+ * Finds the caller of a frame, and stores in `words` the words that it has
+ * read. Sets words->pc to 0 if the frame has no caller. Returns -1 if the agent
+ * must walk this stack.
  */
 DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
 			   struct dt_rt_noted *words)
@@ -124,8 +124,8 @@ DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
 
 /*
  * Stores frames in pcs and returns their number, or 0 if the agent must walk
- * this stack. Notes the walk in `to`, except in these cases, in which to->at is
- * 0 afterwards:
+ * this stack. Records the walk in `to`. In these cases, it is not recorded, and
+ * to->at is 0:
  *   - the walk has only one frame, or more than DT_RT_NOTED_FRAMES
  *   - a rule with DT_RT_FROM_AT_RBP was used; it reads the word that contains
  *     the CFA, and the notes have no place for this word

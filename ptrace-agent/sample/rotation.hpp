@@ -6,8 +6,8 @@
 //
 // A tick is too short to examine thousands of threads. Busy threads, which ran
 // recently, are examined first, once per tick. Idle threads are examined in the
-// remaining time, in turn. In every eighth tick an idle thread is examined first, so
-// that the agent always finds threads that start to run.
+// remaining time, one after the other. In every eighth tick an idle thread is examined
+// first, so that the agent always finds threads that start to run.
 #pragma once
 
 #include <cstdint>

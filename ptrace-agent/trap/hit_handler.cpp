@@ -210,8 +210,8 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
     step.mask_saved =
         step.mask_saved && set_mask(thread.tid, step.mask | asynchronous_signals);
     thread.move_to(ThreadState::running);
-    // If the agent dies, a single-step might not stop the thread, but the trap after
-    // the copy does.
+    // If the agent dies, the trap after the copy stops the thread. A single-step might
+    // not stop it.
     const bool to_trap = plan.run_to_trap || space.rescue.installed();
     resume_thread(to_trap ? PTRACE_CONT : PTRACE_SINGLESTEP, thread);
 }

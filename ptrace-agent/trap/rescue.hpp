@@ -20,7 +20,7 @@
 // - a program in which the handler cannot be installed, for example because the program
 //   ignores SIGTRAP or runs under seccomp
 // - breakpoints after the first max_entries
-// - a thread that steps in a slot that is not one of the first max_rescue_slots
+// - a thread that steps in a slot after the first max_rescue_slots
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -106,8 +106,8 @@ public:
     void protect(AddressSpace& space, std::span<Tracepoint* const> all);
     void add_slot_page(AddressSpace& space, TargetAddr page);
     // Returns the number of slots that were added since the last call and that the
-    // handler does not know. It does not know a slot if the slot's page is beyond
-    // max_rescue_pages, or if the header could not be written.
+    // handler does not know. The handler does not know a slot if the slot's page is
+    // beyond max_rescue_pages, or if the header could not be written.
     std::size_t take_unknown_slots() { return std::exchange(n_unknown_slots_, 0); }
     // Records a step. Called before the thread's pc is in the slot. `mask` is the
     // signal mask to restore after the step, if the step changes it.
@@ -127,7 +127,7 @@ private:
     RescueHeader header_{};
     bool second_ = false;              // table B is in use
     std::vector<RescueEntry> entries_; // ascending
-    std::size_t n_unprotected_ = 0;    // breakpoints; take_notes() resets it
+    std::size_t n_unprotected_ = 0;    // unprotected breakpoints since take_notes()
     std::size_t n_unknown_slots_ = 0;
     std::string refusal_; // empty if refuse() was not called
 };

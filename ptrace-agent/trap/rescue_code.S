@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles SIGTRAP in a target with breakpoints after the agent was killed
- * (rescue.hpp).
+ * The SIGTRAP handler of a target with breakpoints. It restores the text if the
+ * agent was killed (rescue.hpp).
  *
  *   %rdi signal   %rsi siginfo_t   %rdx struct ucontext, with the program's registers
  *
- * sigreturn(2) sets all registers, so this code saves none. It enters a handler
- * of the program with the stack and the three registers as the kernel set them.
- * It uses no libc. The numeric offsets are those in siginfo_t, in the kernel's
- * ucontext (x86-64) and in the structures of rescue.hpp.
+ * sigreturn(2) restores all registers, so this code does not save them. Before
+ * it jumps to the program's own handler, it restores the stack pointer and the
+ * three registers above. It uses no libc. The numeric offsets are those in
+ * siginfo_t, in the kernel's ucontext (x86-64) and in the structures of
+ * rescue.hpp.
  */
 #if defined(__x86_64__)
 #define SI_ERRNO 4(%rsi)
@@ -37,7 +38,7 @@ dt_rescue_begin:
 breakpoint:
 	mov	UC_RIP, %rax
 	dec	%rax
-	cmpl	$0x44547270, SI_ERRNO	/* hit_magic: si_addr has the address */
+	cmpl	$0x44547270, SI_ERRNO	/* hit_magic: the address is in si_addr */
 	jne	1f
 	mov	SI_ADDR, %rax
 	mov	%rax, UC_RIP

@@ -45,8 +45,8 @@ public:
 
     // Writes a copy that a thread can run without a stop: the instruction, then a jump
     // to the next instruction. The copy is never freed. Returns the address of the
-    // copy. Returns nothing if no slot is free or writable, or if a different
-    // instruction was copied from the same address before.
+    // copy, or nothing if no slot is free or writable, or if a different instruction
+    // was copied from the same address before.
     std::optional<TargetAddr> copy(AddressSpace& space, const Instruction& insn);
     // Returns the instruction that was copied to this address, or null.
     const Instruction* copied_to(TargetAddr at) const;

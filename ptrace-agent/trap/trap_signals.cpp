@@ -3,22 +3,21 @@
 // changed them.
 //
 // The kernel forces the SIGTRAP of a breakpoint or single-step on the thread
-// (force_sig_info_to_task() in kernel/signal.c). If the thread blocks SIGTRAP, the
-// kernel unblocks it and sets the action to SIG_DFL. If the program ignores SIGTRAP,
-// the kernel sets the action to SIG_DFL. To restore the state, the agent records it in
-// advance:
+// (force_sig_info_to_task() in kernel/signal.c). If SIGTRAP is blocked, the kernel
+// unblocks it. If SIGTRAP is blocked or ignored, the kernel also sets the action to
+// SIG_DFL. To restore the state, the agent records it in advance:
 //
 //   mask    At stops that are not traps, learn_mask() records whether SIGTRAP is
 //           blocked. The key of the record is the rest of the mask. Without a record,
 //           SIGTRAP counts as blocked if nearly all signals are blocked, because libc
-//           blocks all signals around clone(). It also counts as blocked in a SIGTRAP
-//           handler.
+//           blocks all signals around clone(). SIGTRAP also counts as blocked in a
+//           SIGTRAP handler.
 //   action  The agent reads the action when it grabs the target. Breakpoints report
 //           later sigaction() calls.
 //
 // Not covered
-//   - If a thread blocks SIGTRAP and only a few other signals, and its next stop is a
-//     hit, SIGTRAP stays unblocked.
+//   - SIGTRAP stays unblocked if a thread blocks only SIGTRAP and a few other signals,
+//     and then hits a breakpoint before it stops for another reason.
 //   - If a program sets a SIGTRAP handler without libc, and a hit occurs while SIGTRAP
 //     is blocked, the handler stays reset.
 #include "ptrace-agent/trap/trap_signals.hpp"
@@ -102,8 +101,8 @@ bool TrapSignals::exchange_action(Thread& thread, const KernelAction* wanted,
     return good;
 }
 
-// Steps the thread to the first instruction of the program's handler, to learn the
-// address of the signal frame. SIGTRAP counts as blocked while that frame is on the
+// Single-steps the thread to the first instruction of the program's handler, to learn
+// the address of the signal frame. SIGTRAP counts as blocked while that frame is on the
 // stack.
 bool TrapSignals::deliver(Thread& thread)
 {
@@ -243,9 +242,8 @@ static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
 }
 
 // Watches the function sigaction() in C libraries. The system call in libc is not
-// watched, because posix_spawn() makes it dozens of times. The file of the program may
-// contain a C library. So the rt_sigaction(2) calls in the program's text are watched,
-// too.
+// watched, because posix_spawn() makes it dozens of times. A program may contain its
+// own copy of a C library, so the rt_sigaction(2) calls in its text are watched, too.
 void TrapSignals::watch_sigaction(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
@@ -346,8 +344,8 @@ static std::string rescue_refusal(const AddressSpace& space, const Thread& threa
     return refusal != nullptr ? refusal : "";
 }
 
-// Does nothing if no thread can make a system call now. If the target cannot have a
-// rescue, only records the reason.
+// Installs the rescue. Does nothing if no thread can make a system call now. If the
+// target cannot have a rescue, only records the reason.
 void TrapSignals::install_rescue(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
@@ -399,8 +397,8 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
             back[0] = action.handler;
             back[1] = action.flags | 0x04000000; // SA_RESTORER
         }
-        // If the program has a handler for SIGTRAP, the region stays mapped, because
-        // the handler may return through our restorer, which is in the region.
+        // If the program has a handler for SIGTRAP, the region stays mapped. The
+        // handler may return through our restorer, which is in the region.
         if (exchange_action(*thread, &back, nullptr) && action.handler == 0 &&
             !in_there)
             if (Thread* other = world.any_thread())
@@ -411,8 +409,8 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
     space.rescue.forget();
 }
 
-// The kernel's action for SIGTRAP is ours. So the agent makes the call itself, and
-// returns the program's own previous action.
+// Makes the call in place of the program, because the kernel's action for SIGTRAP is
+// ours. The program receives its own previous action.
 bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
                                  user_regs_struct& user)
 {

@@ -41,9 +41,9 @@ public:
     static void see_sigaction(Thread& thread, const Registers& regs, bool system_call);
 
     // Installs the rescue. Must be called before the first breakpoint of a target is
-    // written. If the result is false, the caller must write no breakpoints, because no
-    // thread can make a system call now. Returns true without a rescue if the target
-    // can have none (Rescue::refuse()).
+    // written. If the result is false, the caller must not write breakpoints, because
+    // no thread can make a system call now. If the target cannot have a rescue
+    // (Rescue::refuse()), returns true.
     bool ensure_rescue(StoppedWorld& world);
     // Restores the program's own action in the kernel, and unmaps the rescue if no
     // thread can be in it.

@@ -47,9 +47,9 @@
 
 namespace dt {
 
-// The point at which create() stops a target (dtrace -x evaltime). Some programs do not
-// have the point and stop at their entry instead. With preinit, these are static
-// programs. With postinit and main, these are programs without a C main().
+// The point at which create() stops a target (dtrace -x evaltime). Two kinds of program
+// stop at their entry instead: static programs with preinit, and programs without a C
+// main() with postinit or main.
 enum class EvalTime : std::uint8_t {
     exec,     // the exec has ended; no library is mapped
     preinit,  // libraries are mapped and relocated; no constructor has run
@@ -137,8 +137,8 @@ struct Site {
     std::array<std::uint8_t, 2> pad_at_end{};
 };
 
-// An executable mapping as it was in /proc/PID/maps when the client made the sites in
-// it.
+// An executable mapping, as it was in /proc/PID/maps when the client determined its
+// sites.
 struct SeenText {
     TargetAddr begin, end;
     std::uint64_t offset = 0; // in the file
@@ -315,9 +315,9 @@ public:
     Result<Ok> remove(pid_t pid, std::span<const Site> sites);
 
     // Follows children that the process forks later: they and their own children become
-    // targets. `what` selects their probes. A process that executes another program
-    // stops being a target, unless `exec` selects it. If it is selected, it waits after
-    // the exec until resume_after_library_change() replies to the event `execed`.
+    // targets. `what` selects their probes. `exec` selects the processes that remain
+    // targets when they execute another program. Such a process waits after the exec
+    // until resume_after_library_change() replies to the event `execed`.
     Result<Ok> follow(pid_t pid, Follow what, FollowExec exec = FollowExec::none);
 
     // Restores text that a dead tracer has changed, and lowers the semaphores that it
@@ -335,7 +335,7 @@ public:
     // Replaces the timers for sampling. An empty list ends sampling. Returns a message
     // for the user about omitted samples, or an empty string.
     Result<std::string> profile(std::span<const ProfileTimer> timers);
-    // Kills a created target that will not be started after all (SIGKILL).
+    // Kills a created target that will never be resumed (SIGKILL).
     Result<Ok> kill(pid_t pid);
 
     // Returns a descriptor to poll. When it is readable, call next_event() until it

@@ -53,8 +53,8 @@ bool Mailbox::rang()
 {
     if (rung == 0)
         return false;
-    // Clears the flag before it stops the timer, so that no ring is lost. A ring in
-    // between sets the flag again.
+    // Clear the flag before the timer is stopped. A ring in between then sets the flag
+    // again, so it is not lost.
     rung = 0;
     itimerval never{};
     setitimer(ITIMER_REAL, &never, nullptr);

@@ -33,9 +33,9 @@ class Mailbox {
 public:
     explicit Mailbox(Fd socket);
 
-    // To ring means to interrupt waitpid() and to make rang() return true. Input, space
-    // for output, timers, other descriptors and SIGTERM ring. Returns whether anything
-    // has rung since the last call.
+    // Returns whether a ring has occurred since the last call. A ring interrupts
+    // waitpid(). Input, space for output, a timer, another descriptor (ring_for()) or
+    // SIGTERM causes it.
     static bool rang();
     // Waits until something rings, or until the timeout has passed. If the timeout is
     // negative, waits without a limit.

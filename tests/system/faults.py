@@ -19,7 +19,8 @@ def tests_of(module):
             value.__code__.co_varnames[:value.__code__.co_argcount] == ("t",)]
 
 def rows(text):
-    """Returns the rows of printed aggregations as a dictionary. Its keys are the keys of each row, joined by spaces."""
+    """Returns the rows of printed aggregations as a dictionary. It maps the keys of a row, joined by spaces, to the
+    value."""
     table = {}
     for line in text.splitlines():
         words = line.split()

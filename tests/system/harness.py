@@ -1,8 +1,7 @@
-"""Functions that all system tests share: running dtrace on real programs, comparing, and reporting results.
+"""Functions that all system tests share. They run dtrace on real programs, compare values and report results.
 
 A test is a function whose name is a sentence. If a test needs a program that is not installed, it raises Skip with the
-name of the program.
-"""
+name of the program."""
 import argparse, contextlib, fcntl, inspect, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, termios, time
 import traceback
 
@@ -64,7 +63,7 @@ def held(process):
         end_of(process)
 
 class Holder:
-    """Base of classes with a member `process`, which is killed when the with block ends."""
+    """Kills the member `process` of a derived class when the with block ends."""
     def __enter__(self):
         return self
     def __exit__(self, *_):

@@ -1,4 +1,5 @@
-"""Runs the tests of the kernel module, which are shell scripts, in one virtual machine for each kernel.
+"""Runs the tests of the kernel module in virtual machines. A test is a shell script and a function that checks its
+output.
 
     @script('''dtrace -qn 'fbt::vfs_read:entry { exit(0); }' ''')
     def a_function_of_the_kernel_is_probed(output): equal(output.status, 0)
@@ -9,10 +10,8 @@ Each element of `files` is a file below tests/ in the build directory, or a func
 takes the context and the kernel. `modules` are modules of the kernel itself.
 
 By default, a suite runs on one kernel of KERNELS, and the next commit uses the next kernel. With --long, or if the
-environment variable KERNELS is set, the suite runs on all of them. A machine runs all scripts of its suite, with the
-dtrace module loaded. Then each check is called once for each kernel. A script is killed after two minutes, or after its
-own limit.
-"""
+environment variable KERNELS is set, the suite runs on all of them. Each kernel has its own machine, which loads the
+dtrace module and runs all scripts of the suite. A script is killed after two minutes, or after its own limit."""
 import concurrent.futures, dataclasses, functools, lzma, os, pathlib, re, shutil, subprocess, sys
 
 from harness import *
@@ -45,8 +44,8 @@ class Output:
         return [line for line in self.text.splitlines() if line]
 
 def script(text, long=None, seconds=120):
-    """Returns a decorator for a function that checks the output of a script. If `long` is given, it is the script
-    that runs with --long."""
+    """Returns a decorator for the function that checks the output of a script. With --long, `long` replaces the script
+    if it is given."""
     def mark(check):
         check.script, check.long_script, check.seconds = text, long or text, seconds
         return check

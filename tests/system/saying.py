@@ -37,7 +37,7 @@ def on_terminal(t, *flags):
     return process.wait(timeout=20), shown.decode(errors="backslashreplace").replace("\r", "")
 
 class Target:
-    """The victim `waiter`, to be traced with -p. It calls work() until its stdin is closed."""
+    """The victim `waiter`, which calls work() until its stdin is closed."""
     def __init__(self, t, threads=2, prefix=(), place=None):
         program = str(place / "waiter") if place else t.victim("waiter")
         self.process = subprocess.Popen([*prefix, program, str(threads)],

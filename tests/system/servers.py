@@ -5,7 +5,7 @@ from harness import *
 from traced import good
 
 def ran(*command, **more):
-    """Returns the output of a command. Its status must be 0 and its stderr empty."""
+    """Runs a command and returns its output. Fails if the status is not 0 or stderr is not empty."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=150, **more)
     equal((done.returncode, done.stderr), (0, ""), " ".join(command))
     return done.stdout

@@ -10,9 +10,9 @@ SOURCE = HERE.parent / "api/mallocstat.c"
 WARNINGS = ["-O2", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 def install(t, name, *flags, **environment):
-    """Installs everything below the directory `name` in the scratch directory, unless `name` exists. Returns the
-    directory. If `flags` are given, they replace the option --prefix. In this case, `environment` must set DESTDIR
-    to this directory."""
+    """Installs everything in the directory `name` of the scratch directory, and returns its path. Does nothing if the
+    directory exists. If `flags` are given, they replace --prefix, and `environment` must set DESTDIR to this
+    directory."""
     need("cmake")
     if not os.access(t.build, os.W_OK):
         raise Skip("cmake --install writes to the build folder, which belongs to another user")
@@ -109,7 +109,7 @@ def a_consumer_receives_faults_drops_options_and_text(t):
         "option quiet: 1, was unset", "| @mean              509"]))
 
 def aggregation_walks_have_the_order_of_their_name(t):
-    """Aggregations without keys come before those with keys, whatever their values are."""
+    """Aggregations without keys come first, whatever their values are."""
     out = Mallocstat(t).run("-n", 'END { @u["b"] = sum(1); @v["a"] = sum(2); @w["b"] = sum(2); }',
                             t.victim("allocs"), "1")
     equal(end_of(lines_of(out), "keysorted")[:9], [

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Tests D programs of all kinds while a target changes random words of the memory that it shares with dtrace.
 
-The target (tests/victims/mutator.c) can spoil its own trace. dtrace and its agents must survive, and must stay below
-fixed limits of time and memory. A second target of the same user shares the memory and must not be harmed. The results
-of another user's target must be exact.
-"""
+The target (tests/victims/mutator.c) may falsify its own results. dtrace and its agents must survive, and must stay
+below fixed limits of time and memory. A second target of the same user shares the memory and must not be harmed. The
+results of another user's target must be exact."""
 import contextlib, itertools, signal, subprocess, tempfile
 
 from harness import *
@@ -34,7 +33,7 @@ OPTIONS = ((), ("-x", "bufpolicy=ring", "-x", "bufsize=64k"), ("-x", "bufsize=4k
            ("-x", "temporal=0", "-x", "aggpercpu", "-x", "nspec=3"), ("-x", "format=json",), ("-x", "mechanism=int3",))
 
 def user(t, uid, program, *arguments):
-    """Starts a victim as this user, if the test runs as root."""
+    """Starts a victim. If the test runs as root, the victim runs as the user `uid`."""
     place = t.scratch / "anybody"
     place.mkdir(exist_ok=True)
     t.scratch.chmod(0o755)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares dtrace's count of the calls of each function of a program with the count of the victim `stepper`. The
-stepper single-steps the same command without probes."""
+"""Counts the calls of each function of a program with dtrace. The counts must equal those of the victim `stepper`,
+which single-steps the same command without probes."""
 import collections, os, re, subprocess
 
 from harness import *

@@ -28,8 +28,8 @@ def tables_between_instructions_are_never_changed(t):
                     equal(counts[f"sum_{name} return"], 1000, f"{name} {flags}")
 
 def counts_in_runs(t, probes, want, flags=(), n_runs=1):
-    """Checks in each run that the counts by function and name are those in `want`. Returns the messages of the last
-    run."""
+    """Runs dtrace `n_runs` times. In each run, the counts by function and probe name must equal `want`. Returns the
+    messages of the last run."""
     out = t.scratch / "recorded"
     for _ in range(n_runs):
         out.unlink(missing_ok=True) # dtrace -o appends to an existing file
@@ -50,7 +50,7 @@ def the_probes_of_a_named_function_do_not_depend_on_addresses(t):
 
 def a_site_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
     """One of the return sites of leave_early() has no space for a jump. If the probe description has a wildcard, dtrace
-    omits and reports the site, unless -x mechanism=any is given."""
+    omits this site and reports it. With -x mechanism=any, dtrace sets a breakpoint there."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     both = {"leave_early return": 100}
@@ -64,7 +64,8 @@ def a_site_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
     contains(said, "cannot probe")
 
 def results_of(t, library, most, program=None):
-    """Returns the output of ciphers.py. dtrace traces it with the D program, unless `program` is None."""
+    """Runs ciphers.py and returns its output. If `program` is not None, dtrace traces ciphers.py with this D
+    program."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ciphers.py")
     command = [sys.executable, script, library, str(most)]
     if program is None:

@@ -60,8 +60,8 @@ def agent_of(dtrace):
 PR_SET_CHILD_SUBREAPER = 36
 
 def status_of_orphan(pid):
-    """Waits until an orphaned process exits, and returns its wait status. This process is the parent of orphans,
-    because it is a subreaper. Returns 0 if the original parent has already waited for the orphan."""
+    """Waits until an orphaned process exits, and returns its wait status. The test is a subreaper and so the parent of
+    orphans. Returns 0 if the original parent has already waited for the orphan."""
     found = []
     try:
         wait_until(lambda: found.append(os.waitpid(pid, os.WNOHANG)) or found[-1][0] == pid, what="the end of the agent")
@@ -109,7 +109,7 @@ def killing_the_agent_harms_no_target(t):
 def killing_both_harms_no_target(t):
     kill_at_random_moments(t, ("agent", "dtrace"))
 
-# The threads of WORK call these functions continuously. No thread that blocks SIGTRAP calls them.
+# The threads of WORK call these functions continuously. Threads that block SIGTRAP do not call them.
 BREAKPOINTS = ("pid$target:libc.so.6:malloc:entry,pid$target:libc.so.6:malloc:return,pid$target:libc.so.6:free:,"
                "pid$target:a.out:PyLong_From*:entry,pid$target:a.out:PyLong_From*:return,"
                "pid$target:a.out:PyUnicode_*:entry { @[probefunc] = count(); }")
@@ -200,8 +200,8 @@ def a_program_that_steps_over_its_own_traps_outlives_the_agent(t):
     equal((target.returncode, out), (0, "7 7\n" * 10), "after the agent's death")
 
 # Threads call a function. A SIGALRM handler interrupts them 3,000 times a second and calls the same function. The
-# program's SIGTRAP handler blocks only SIGTRAP. n_wrong counts the runs of this handler in which other signals are
-# blocked, or SIGTRAP is not.
+# program's SIGTRAP handler blocks only SIGTRAP. n_wrong counts the runs of this handler in which the signal mask is
+# different.
 OWN_HANDLER = r"""
 #define _GNU_SOURCE
 #include <pthread.h>

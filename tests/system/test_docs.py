@@ -5,15 +5,15 @@ A command is a line that begins with "$ " in an indented block. The lines up to 
 document shows. The tutorial shows the output of every command. In the other documents, a command without output only
 has to exit with status 0.
 
-All commands of a document run in one shell, in a directory that has usdt/ and build/release/ like the source tree.
-Process 4711 stands for a running python3. A command that traces it is interrupted after two seconds. Commands that
-begin with "# " need root and the kernel module; test_kmod compiles them.
+All commands of a document run in one shell, in a directory that has usdt/ and build/release/ like the source tree. The
+documents trace the process 4711. The test replaces this number with the pid of a python3 process, and interrupts these
+commands after two seconds. Commands that begin with "# " need root and the kernel module; test_kmod compiles them.
 
 Only the shape of the output is compared:
  - all numbers are treated as equal, and so are all addresses;
  - consecutive rows of a table, a distribution or a stack are treated as one row;
  - at least half of the words that the document shows must be in the output;
- - the median of a distribution must be within a factor of 16 of the one in the document.
+ - the medians of a distribution in the output and in the document may differ by at most a factor of 16.
 
 ACCEPT=1 in the environment writes the new output into the documents. Read the diff before you commit it."""
 import itertools, os, re, select, subprocess, sys
@@ -134,8 +134,8 @@ def words(text):
     return set(re.findall(r"[A-Za-z_]\w{2,}", text))
 
 def compare(got, shown):
-    """Compares the shape, the words and the medians of two outputs. Returns the first difference, or "" if there is
-    none."""
+    """Compares the shape, the words and the medians of two outputs. Returns the first difference, or "" if they
+    match."""
     if shape(got) != shape(shown):
         return "its shape differs"
     if len(words(got) & words(shown)) * 2 < len(words(shown)):
@@ -154,7 +154,7 @@ def tree(t, name):
     return folder
 
 def runs_as_printed(t, path, at_least, shows_all=False):
-    """Runs every command in a document. If shows_all is set, the document must show the output of each."""
+    """Runs every command in a document. If shows_all is set, the document must show the output of every command."""
     document = TREE / path
     found = [command for command in commands(document) if command.prompt == "$"]
     equal(len(found) >= at_least, True, f"{len(found)} commands in {path}")
@@ -170,7 +170,7 @@ def runs_as_printed(t, path, at_least, shows_all=False):
                 text = "timeout --preserve-status -s INT 2 " + text.replace(f"-p {PID}", f"-p {reader.pid}")
             status, got = shell.run(text)
             got = re.sub(rf"\b{reader.pid}\b", PID, got)
-            # On a busy machine the profile provider has too little time for all samples.
+            # On a busy machine, the profile provider skips samples and reports them.
             got = re.sub(r"^dtrace: profile: \d+ of \d+ samples were skipped.*\n\n?", "", got, flags=re.M)
             why = f"its status is {status}" if status != 0 else ""
             if command.shown or shows_all:

@@ -41,7 +41,7 @@ def two_interrupts_end_dtrace_immediately(t):
         tracing(dtrace, target.pid)
         wait_until(lambda: pipe_is_full(reader), what="a full pipe")
         dtrace.send_signal(signal.SIGINT)
-        time.sleep(0.1)  # Signals within 50 ms count as one interrupt. Key presses are slower.
+        time.sleep(0.1)  # Signals within 50 ms count as one interrupt.
         dtrace.send_signal(signal.SIGINT)
         try:
             dtrace.wait(timeout=10)

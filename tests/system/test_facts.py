@@ -137,7 +137,7 @@ def ids_and_names_are_the_targets_own(t):
     contains(done.stdout, f"\nfacts pid{pid} facts tell entry\n1 1\n")
 
 def the_ids_of_dtrace_itself_are_the_effective_ones(t):
-    """BEGIN, END and tick probes fire in dtrace itself. A set-uid wrapper may have started dtrace."""
+    """BEGIN, END and tick probes fire in dtrace itself. In this test, its real and effective ids differ."""
     need("setpriv")
     if os.geteuid() != 0:
         raise Skip("only root may change its real ids")

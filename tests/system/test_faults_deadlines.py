@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests targets that keep the agent waiting. The agent must give up on such a target within seconds, but not on other
-targets."""
+"""Tests targets that keep the agent waiting. The agent must give up on such a target after a few seconds, and continue
+to trace the other targets."""
 import contextlib, os, pathlib, signal, subprocess, time
 
 from faults import *
@@ -10,8 +10,7 @@ PROGRAM = "pid$target:a.out:work:entry { @ = count(); }"
 LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
 # The agent gives up after 2 s on a thread that runs in a loop, and after 10 s on a thread that is only slow.
 CIRCLES_S = 8
-# When dtrace exits, it may need 2 s for a wait that had already begun, and 2 s to release all targets. It may also need
-# 1 s for deferred signals, and 2 s for system calls that did not return. The machine may be busy.
+# When dtrace exits, it may need up to 7 s to release all targets. The machine may be busy.
 TOGETHER_S = 10
 
 class Circler(Holder):
@@ -176,7 +175,7 @@ def a_target_that_is_frozen_while_probes_are_planted_outlives_the_agent(t):
                 try:
                     wait_until(lambda: tracer_of(target.pid) != 0, what="the start of the agent")
                     agent = tracer_of(target.pid)
-                    time.sleep(after_ms / 1000) # a different moment of the planting each time
+                    time.sleep(after_ms / 1000) # freeze at a different moment in each round
                     freeze(True)
                     time.sleep(2.3) # after this time, the agent has given up on the system call
                     os.kill(agent, signal.SIGKILL)
@@ -247,8 +246,7 @@ class Attacker(Circler):
         self.pid = self.process.pid
 
 def attacked_by_all(t, attacks, end, flags=()):
-    """Traces one target for each attack, and two innocent targets, the first and the last. The innocent targets must be
-    released in time."""
+    """Traces two innocent targets, and one target for each attack. The innocent targets must be released in time."""
     with contextlib.ExitStack() as ends:
         first, *hostile, last = [ends.enter_context(Attacker(t, each)) for each in ("", *attacks, "")]
         innocent = [first, last]

@@ -5,7 +5,7 @@ import os, pathlib, re, shutil, signal, subprocess, tempfile
 from faults import *
 from harness import *
 
-# System calls: mmap, mprotect, write, futex, clock_gettime, membarrier, getpid, gettid, process_vm_readv.
+# The numbers of mmap, mprotect, write, futex, clock_gettime, membarrier, getpid, gettid and process_vm_readv.
 NUMBERS = (9, 10, 1, 202, 228, 324, 39, 186, 310)
 
 def told(errors, note):
@@ -16,8 +16,8 @@ def told(errors, note):
 
 def both_ways(t, how, note="", danger="", **more):
     """Traces with jumps and with breakpoints. With jumps, dtrace must print `note`. With breakpoints, dtrace must
-    report that killing the agent would kill the target, because of `danger`. If `note` or `danger` is empty, dtrace
-    must print nothing in that run."""
+    report that killing the agent would kill the target, because of `danger`. If the expected text is empty, dtrace must
+    print nothing."""
     for flags in BOTH:
         errors, _ = traced_calls(t, how, flags=flags, **more)
         told(errors, f"would kill the process if the ptrace-agent were killed: {danger}" if flags and danger else
@@ -49,7 +49,7 @@ def a_target_in_strict_seccomp_is_traced_by_root(t):
     both_ways(t, "strict", danger="it runs under seccomp", n=20000)
 
 def a_target_under_any_filter_is_traced_by_root(t):
-    """E2: the filter forbids one of the system calls in NUMBERS, all of these, or all system calls but three."""
+    """E2: the filter forbids one system call of NUMBERS, all of NUMBERS, or all except three system calls."""
     if os.geteuid() != 0:
         raise Skip("only root may suspend a filter")
     for numbers in [*((number,) for number in NUMBERS), NUMBERS]:

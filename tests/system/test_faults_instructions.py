@@ -29,7 +29,7 @@ def registers_are_the_same_after_any_probe(t):
             contains(said, " odd 0\n")
 
 def registers_are_the_same_after_a_clause_that_faults(t):
-    """G1, J1: clauses load from addresses that are random numbers"""
+    """G1, J1: clauses load from random addresses"""
     for flags in BOTH:
         said, _ = traced_command(t, "pid$target:a.out:probed: { trace(copyinstr(arg0)); } ERROR { @ = count(); }",
                                  f"{victim_of(t, 'regs')} 300 5", flags, complaints=True)
@@ -42,9 +42,8 @@ def corpus(t, rounds, name="corpus"):
     return done.stdout
 
 def every_form_of_instruction_has_the_same_effect(t):
-    """F4 to F17, F19, F20, F22: tests, among other things, short functions, branches into windows, and uses of the
-    stack pointer. If an instruction faults, the signal handler must find the address of the original instruction, not
-    of a copy."""
+    """F4 to F17, F19, F20, F22: tests short functions, branches into replaced code, uses of the stack pointer and more.
+    If an instruction faults, the signal handler must find the address of the original instruction, not of a copy."""
     rounds = 20 if t.long else 5
     want = corpus(t, rounds)
     for probes in (OWN, "pid$target:a.out::entry ", "pid$target:a.out::return ", "pid$target:a.out:: "):
@@ -72,7 +71,7 @@ def a_function_that_is_one_hlt_is_counted_and_faults_at_its_own_address(t):
     """F14: musl's __stack_chk_fail is such a function. The victim's SIGSEGV handler checks the address."""
     victim = victim_of(t, "corpus")
     probe = "pid$target:a.out:stops:entry"
-    # A jump fits at about three in four load addresses (fasttrap/README.md, Gaps).
+    # A jump fits at about three quarters of the load addresses (fasttrap/README.md, Gaps).
     listed = (t.run("-lvn", probe, "-c", victim + " 1").stdout for _ in range(20))
     equal(any("+0x0: a jump" in each for each in listed), True, "a jump in one of twenty runs")
     for flags in BOTH:
@@ -92,7 +91,7 @@ def entries_and_returns_of_every_form_are_counted_alike(t):
     # Only sites where no jump is possible may be missing.
     equal(len(got[1]) - len(got[0]) <= 6, True, f"{set(got[1]) - set(got[0])}")
 
-# Tests that files stay unchanged, and tests with text that another tracer has changed.
+# The next tests check that files stay unchanged, and trace text that another tracer has changed.
 
 def digest(path):
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
@@ -131,8 +130,8 @@ def offsets_inside_instructions_are_refused(t):
             contains(done.stderr, "work")
 
 def threads_that_jump_into_a_window_outlive_it(t):
-    """C6, F5: threads jump to the second byte of a probed function. (Goroutines return to the second byte of goexit
-    in the same way.) The agent may handle the trap of such a thread after the window has been removed."""
+    """C6, F5: threads jump to the second byte of a probed function, as goroutines do in goexit. The agent may handle
+    the trap of such a thread after it has restored the text."""
     with held(subprocess.Popen([victim_of(t, "strayer")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True)) as process:
         equal(process.stdout.readline(), "ready\n")

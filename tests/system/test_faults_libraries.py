@@ -84,7 +84,7 @@ def libraries_are_loaded_and_unloaded_while_probes_are_planted_and_removed(t):
     equal(min(calls) >= (200 if t.long else 10 * n_rounds), True, f"calls {calls}")
 
 def libraries_replace_each_other_while_probes_are_planted_and_removed(t):
-    """I2, I3: a site is planted only if the library that dtrace found is still mapped there"""
+    """I2, I3: dtrace plants a probe only if the library that it found is still mapped there"""
     everything = "pid$target:::entry,pid$target:::return { @ = count(); }"
     three = ",".join(f"pid$target:lib{name}*::entry" for name in ("bz2", "lzma", "zstd"))
     seconds = 60 if t.long else 4
@@ -231,7 +231,7 @@ def libraries_that_reuse_the_addresses_of_others_do_not_affect_their_neighbours(
              "-c", " ".join(["/usr/bin/python3", str(t.scratch / "shuffle.py"), str(seed), "60", *paths])],
             capture_output=True, text=True, timeout=120)
         equal(done.returncode, 0, done.stderr)
-        contains(done.stdout, "{") # if the program failed, it did not print its last line
+        contains(done.stdout, "{") # the program prints its last line only if it succeeds
         calls = json.loads(done.stdout.splitlines()[0])
         equal(rows(done.stdout), {f"{name} {probe}": n for name, n in calls.items() for probe in ("entry", "return")},
               f"seed {seed}: {done.stderr}")

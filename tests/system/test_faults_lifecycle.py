@@ -88,11 +88,11 @@ def tasks_created_by_clone_are_traced_if_they_share_the_memory(t):
         equal((entries, returns), (calls(said) + 1, calls(said) + 1), "firings")
 
 def tasks_that_the_kernel_does_not_report_continue_through_jumps(t):
-    """B12: the tasks are created with CLONE_UNTRACED. As a known limitation, they would die at a breakpoint."""
+    """B12: the tasks are created with CLONE_UNTRACED. A breakpoint would kill them, which is a known limitation."""
     said, entries, _ = lives(t, "untraced 30")
     contains(said, "good 150 ")
-    # The agent does not know of the tasks that have their own memory, so the jumps stay in their text. Their 3000 calls
-    # may be counted, too.
+    # Some tasks have their own memory. The agent does not know of these tasks, so jumps stay in their text, and their
+    # 3000 calls may be counted.
     equal(entries in (calls(said) + 1, calls(said) + 3001), True, f"{entries} entries, {said}")
 
 def an_exit_while_threads_are_in_probes_loses_nothing(t):
@@ -157,8 +157,8 @@ second.wait()
 """
 
 def a_target_that_creates_children_all_the_time_gets_jumps(t):
-    """dtrace often attaches in the middle of fork(2) or vfork(2), when no system call can be injected. In this case
-    dtrace must wait and try again, because breakpoints would kill a child."""
+    """dtrace often attaches in the middle of fork(2) or vfork(2), when no system call can be injected. dtrace must then
+    wait and try again. It must not use breakpoints instead, which would kill a child."""
     rounds = 60 if t.long else 8
     for shell, child in (("bash", "( : )"), ("dash", "/bin/true")):
         need(shell)
@@ -167,7 +167,7 @@ def a_target_that_creates_children_all_the_time_gets_jumps(t):
         with held(subprocess.Popen([shell, "-c", script], stdout=subprocess.PIPE, text=True)) as target:
             equal(target.stdout.readline(), "ready\n", "the target")
             for n_traced in range(rounds):
-                # Probing all of libc takes several memory areas, each of which needs an injected system call.
+                # Probes in all of libc need several memory areas. dtrace injects a system call to map each area.
                 probes = ("pid$target:libc.so.6::entry,pid$target:libc.so.6::return" if n_traced % 3 == 2
                           else "pid$target:libc.so.6:malloc:entry")
                 done = t.run("-qn", probes + " { @ = count(); } BEGIN { exit(0); }", "-p", str(target.pid))
@@ -253,7 +253,7 @@ def an_interrupt_while_ten_thousand_probes_are_planted_removes_all_of_them(t):
             for delay in (0.02, 0.05, 0.1, 0.15, 0.2, 0.3):
                 with held(t.start("-qn", "pid$target:::entry,pid$target:::return { @ = count(); }",
                                   "-p", str(target.pid))) as dtrace:
-                    time.sleep(delay)  # a different moment of the planting each time
+                    time.sleep(delay)  # interrupt at a different moment in each round
                     dtrace.send_signal(signal.SIGINT)
                     if again:
                         dtrace.send_signal(signal.SIGINT)
@@ -315,7 +315,7 @@ def a_command_is_not_left_stopped(t):
     for delay in (0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2):
         for who in ("dtrace", "agent"):
             dtrace = t.start("-qn", WORK, "-c", t.victim("spin") + " 3000000 2")
-            time.sleep(delay)  # a different moment of the start each time
+            time.sleep(delay)  # kill at a different moment in each round
             children = pathlib.Path(f"/proc/{dtrace.pid}/task/{dtrace.pid}/children").read_text().split()
             commands = [int(pid) for child in children for pid in
                         pathlib.Path(f"/proc/{child}/task/{child}/children").read_text().split()]

@@ -20,8 +20,8 @@ def coroutines_longjmp_and_backtrace_work_repeatedly(t):
             equal(int(out) > 40 * n, True, f"{out} firings")
 
 def exceptions_and_cancelled_threads_unwind_repeatedly(t):
-    """H1, H2: some exceptions are rethrown, or are thrown while another one is handled. Others leave a call that is
-    in a window. pthread_cancel() unwinds threads."""
+    """H1, H2: some exceptions are rethrown, or are thrown while another exception is handled. Some unwind through a
+    call that was moved to a trampoline. pthread_cancel() unwinds threads."""
     n = 1000 if t.long else 200
     for probes in (OWN, "pid$target:a.out:: ", ALL):
         for flags in BOTH if t.long or probes != ALL else BOTH[:1]:

@@ -88,7 +88,7 @@ def the_return_stub_of_signal_handlers_has_no_probe(t):
 # Text that changes
 
 class Remade(Holder):
-    """The victim `remade`, which changes its own text according to the lines that it reads."""
+    """The victim `remade`, which changes its own text when it reads a command."""
     def __init__(self, t, path=None):
         self.process = subprocess.Popen([path or t.victim("remade")], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, bufsize=1)
@@ -107,7 +107,7 @@ class Remade(Holder):
         equal(self.process.returncode, 0, "its status")
 
 def untraced(t, *lines):
-    """Returns the reply of an untraced victim to the last of these lines."""
+    """Sends the lines to an untraced victim. Returns the victim's reply to the last line."""
     with Remade(t) as target:
         target.do(*lines[:-1])
         return target.say(lines[-1])
@@ -172,8 +172,8 @@ def text_that_the_program_overwrites_is_not_restored(t):
                 target.end()
 
 def packed_victim(t):
-    """Returns a copy of the victim in which the text of work() is stored encoded in the array `packed`. The victim's
-    command `unpack` decodes the text."""
+    """Returns a copy of the victim that stores the text of work() only in encoded form, in the array `packed`. The
+    victim's command `unpack` decodes the text."""
     need("nm", "readelf")
     path = t.scratch / "packed"
     data = bytearray(pathlib.Path(t.victim("remade")).read_bytes())

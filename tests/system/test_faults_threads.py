@@ -9,7 +9,7 @@ def state_of(pid):
 
 def traced_from(t, k, program, flags):
     """Attaches to a process that is stopped at its Kth instruction. Returns the counts and the instruction's offset, or
-    None if there is no Kth instruction."""
+    None if the process ends before its Kth instruction."""
     parent = subprocess.Popen([t.victim("placed"), str(k)], stdout=subprocess.PIPE, text=True)
     words = parent.stdout.readline().split()
     if words[0] == "ended":

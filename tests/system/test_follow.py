@@ -64,8 +64,8 @@ def a_child_that_executes_a_program_is_released(t):
                                     "return 0": 300}, mechanism)
 
 def sizes_of(pid):
-    """Returns a dictionary for a process and its children. The key is the process's name. The value is a pair of the
-    resident bytes and the number of descriptors."""
+    """Returns the resident bytes and the number of descriptors of a process and its children, indexed by process
+    name."""
     found = {}
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     for each in (pid, *map(int, children)):

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Tests targets that overwrite the memory that they share with dtrace.
 
-A target can spoil its own trace. It must not make dtrace perform actions for it, harm another target, or exhaust
-dtrace's memory. If the test runs as root, the target runs as a different user.
-"""
+A target may falsify its own results. It must not make dtrace perform actions for it, harm another target, or exhaust
+dtrace's memory. If the test runs as root, the target runs as a different user."""
 import subprocess
 
 from harness import *
@@ -32,7 +31,7 @@ def ended(process):
     equal(process.returncode, 0, "the target's exit status")
     return said.strip()
 
-# After a number of ticks, dtrace calls exit(). A target must not be able to prevent this.
+# After 100 ticks, dtrace calls exit(). A target must not be able to prevent this.
 CLOCK = " tick-10ms { n++; } tick-10ms /n == 100/ { exit(0); } END { printf(\"ticks %d\\n\", n); }"
 
 def a_target_cannot_forge_records_of_clauses_that_run_in_dtrace(t):

@@ -47,7 +47,8 @@ def a_process_of_the_targets_user_cannot_reopen_the_runtimes_memory(t):
     equal(opened, 0, f"descriptors opened for writing, of {seen} found")
 
 def not_even_root_can_write_to_the_configuration_of_a_runtime(t):
-    """Only the agent's own mapping can write to the configuration. This mapping is older than the file's seals."""
+    """The configuration is a sealed file. Only the agent can write to it, through a mapping that is older than the
+    seals."""
     if os.geteuid() != 0:
         raise Skip("only root can open the files of another process's mappings")
     with held(nobodys(t, "waiter", "1")) as target:
@@ -159,7 +160,7 @@ def a_target_whose_descriptors_block_reads_does_not_delay_another_target(t):
     if found == 0:
         raise Skip("the hostile process found no userfaultfd in 20 runs")
 
-# A set-uid dtrace must not run its user's preprocessor or read files of root for the user.
+# A set-uid dtrace must not run its user's preprocessor, and must not read root's files for the user.
 
 EVIL = """#!/usr/bin/env python3
 import os, sys
@@ -234,8 +235,8 @@ def a_symbol_reader_has_no_rights(t):
         traced.finish(signal.SIGINT)
 
 def a_symbol_reader_that_dies_is_replaced(t):
-    """libc's qsort() calls compare(). The symbols of libc are first needed when the stacks are printed, after the death
-    of the reader."""
+    """The stack of compare() contains libc's qsort(). dtrace needs the symbols of libc only when it prints the stacks,
+    after the death of the reader."""
     with held(victim(t, "frames_fp")) as target:
         wait_until(lambda: "libc.so.6" in pathlib.Path(f"/proc/{target.pid}/maps").read_text(), what="libc")
         traced = Traced(t, f"pid{target.pid}:a.out:compare:entry {{ @[ustack()] = count(); }}", str(target.pid))

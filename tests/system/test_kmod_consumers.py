@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests consumers of the kernel module: several at once, killed ones and hostile ones. No consumer may leave
-anything in the kernel."""
+"""Tests simultaneous, killed and hostile consumers of the kernel module. No consumer may leave anything in the
+kernel."""
 import re
 
 from machines import *

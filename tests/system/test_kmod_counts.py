@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests vminfo, sysinfo, lockstat, dtmalloc and callout_execute: each of a known number of events is counted."""
+"""Causes known numbers of events, which vminfo, sysinfo, lockstat, dtmalloc and callout_execute must count."""
 from machines import *
 
 def counts(output):

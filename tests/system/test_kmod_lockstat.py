@@ -27,7 +27,7 @@ def a_wait_is_as_long_as_the_lock_was_held(output):
     if not 100e6 <= int(table[0][4]) <= seconds * 1e9:
         raise AssertionError(f"{table[0][4]} ns in {seconds} s")
 
-# The kernel may also create threads, which take the lock. So the number of new tasks is the upper limit.
+# The kernel may also create threads, which take the lock. So the number of new tasks is only an upper limit.
 @script("""
 grep processes /proc/stat
 lockstat -H -k -l tasklist_lock ./counted forks 20
@@ -67,7 +67,7 @@ def stacks_and_distributions_are_printed(output):
 def profiling_shows_the_functions_in_which_processors_are(output):
     n, table = rows(output, "Profiling interrupt")
     rate = int(re.search(r"^Profiling interrupt: .* \((\d+) events/sec\)", output.text, re.M)[1])
-    # A busy machine misses interrupts, but no processor gets many more of them than requested.
+    # A busy machine misses interrupts. The rate of interrupts is never much higher than requested.
     if n < 20 or rate > 500:
         raise AssertionError(f"{n} interrupts, {rate} a second")
     contains(output.text, "Count genr cuml rcnt     nsec CPU+PIL")

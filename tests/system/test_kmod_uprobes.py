@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests pid and USDT probes that use uprobes. They inject nothing into the process."""
+"""Tests pid and USDT probes that use uprobes, which inject nothing into the process."""
 import re, subprocess
 
 from machines import *
@@ -14,8 +14,8 @@ def is_said(output, *lines):
     equal([line.split() for line in output.lines()], [line.split() for line in lines])
 
 def tracing(text, seconds=60):
-    """Like script(), but defines functions for the script: `ours` runs dtrace with uprobes, and begin_tracing and
-    stop_tracing start and end such a dtrace."""
+    """Like script(), but defines shell functions. `ours` runs dtrace with uprobes. begin_tracing and stop_tracing start
+    and stop such a dtrace."""
     return script("""
 ours() { dtrace -q -x mechanism=uprobe "$@"; }
 begin_tracing() {

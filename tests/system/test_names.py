@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that dtrace escapes control characters in text from a target. In names that it prints, such as probefunc, it
-always escapes them. In strings, such as the result of copyinstr(), it escapes them only if it prints to a terminal."""
+"""Tests that dtrace escapes control characters in text from a target. dtrace always escapes names, such as probefunc.
+It escapes strings, such as the result of copyinstr(), only on a terminal."""
 import os, pty, subprocess
 
 from harness import *

@@ -62,7 +62,7 @@ def short_functions(n):
         state = (state * 1103515245 + 12345) % 2**31
         body = SHORT_BODIES[(state >> 16) % len(SHORT_BODIES)]
         lines.append(f"int f{i}(struct n* p, int a) {{ {body % (i % 97) if '%' in body else body} }}")
-    # Calls through pointers, so that no compiler removes them.
+    # The calls use pointers, so that no compiler removes them.
     table = "int (*volatile all[])(struct n*, int) = {" + ", ".join(f"f{i}" for i in range(n)) + "};"
     calls = f"for (int i = 0; i < {n}; i++) sum = sum * 31 + all[i](&r, i % 11);"
     return ("#include <stdio.h>\nstruct n { struct n* next; int v; char c; };\nint g;\n"
@@ -88,7 +88,7 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
         script = probes + " /probefunc != \"frame_dummy\"/ { @[probename] = count(); }"
         done = t.run("-q", "-o", str(t.scratch / "counts"), "-n", script, "-c", str(program))
         contains(done.stdout, alone.strip())
-        # Only the first ten refused sites have lines of their own. There are about 680 sites.
+        # dtrace names only the first ten refused sites and counts the others. There are about 680 sites.
         more = re.search(r"and (\d+) more places", done.stderr)
         refused = done.stderr.count("cannot probe") + int(more[1] if more else 0)
         if refused > 3:
@@ -100,7 +100,7 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
         listed = t.run("-lvn", probes, "-c", str(program))
         contains(listed.stdout, "a jump, and several more that replace the instructions after it")
 
-# Functions of one byte with no padding between them, such as an empty hook and the stubs next to it.
+# Functions of one byte without padding between them.
 ONE_BYTE_FUNCTIONS = r"""
 #include <stdio.h>
 __asm__(".text\n.macro one name\n.type \\name,@function\n\\name: ret\n.size \\name,1\n.endm\n"
@@ -145,7 +145,7 @@ def nearly_all_sites_of_real_programs_get_jumps(t):
             raise AssertionError(f"{path}: {n_refused} of {n_entries} entries and {refused_returns} of {n_returns} returns")
 
 def functions_that_begin_or_end_beside_data_get_jumps(t):
-    """OpenSSL's assembly has tables next to these functions."""
+    """OpenSSL's assembly code has data tables next to these functions."""
     n_found = 0
     for module, command in (("libcrypto.so.3", "openssl version"), ("a.out", "node --version")):
         if not shutil.which(command.split()[0]):
@@ -160,8 +160,7 @@ def functions_that_begin_or_end_beside_data_get_jumps(t):
         raise Skip("neither openssl nor node has these functions")
 
 def a_listing_predicts_how_sites_are_planted(t):
-    # The pattern contains r, which is not a hexadecimal digit, so the pattern does not match offsets. It matches only
-    # `entry` and `return`.
+    # The pattern matches only `entry` and `return`. It does not match offsets, because r is not a hexadecimal digit.
     probes = "pid$target:libc.so.6::[er]*"
     with Sleeper() as target:
         listed = t.run("-lvn", probes, "-p", str(target.pid))

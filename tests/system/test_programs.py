@@ -88,8 +88,8 @@ def a_32_bit_target_is_refused_by_name(t):
     contains(done.stderr, "32-bit")
 
 def a_target_with_a_shadow_stack_is_refused_with_the_reason(t):
-    """Few processors have shadow stacks. So the test mounts a file that reports a shadow stack over the target's status
-    file."""
+    """Few processors have shadow stacks. So the test mounts another file over the target's status file. The other file
+    reports a shadow stack."""
     if os.geteuid() != 0:
         raise Skip("only root can mount a file over the target's status")
     need("unshare", "mount")

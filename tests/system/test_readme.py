@@ -24,7 +24,7 @@ def of_readme():
     before, _, rest = (TREE / "README.md").read_text().partition("## The kernel, too\n")
     # test_kmod tests the examples in the omitted section.
     lines = (before + rest.partition("\n## ")[2]).splitlines()
-    # Commands are indented by four spaces. Other lines are blanked, even within quotes.
+    # Commands are indented by four spaces. Other lines are replaced with empty lines, even within quotes.
     found = list(commands(line if line.startswith("    ") else "" for line in lines))
     equal(len(found) >= 6, True, f"{len(found)} examples in README.md")
     return found

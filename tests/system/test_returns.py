@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that a function returns as often as it is entered, in spite of indirect jumps and loops to its start."""
+"""Tests that the entry and return probes of a function fire equally often, even if the function contains indirect jumps
+or loops to its start."""
 import itertools, os, pathlib, re, shutil, subprocess, sys
 
 from harness import *
@@ -170,8 +171,8 @@ INTERPRETERS = {
 BUILT = ("lua", "qjs", "ruby")  # tests/build-interpreter builds these, because Debian's binaries have no symbols
 
 def interpreter(t, name):
-    """Returns the path of an interpreter. Skips the test if it is missing. With --long, missing interpreters in
-    BUILT are built."""
+    """Returns the path of an interpreter. Skips the test if the interpreter is missing. With --long, first builds a
+    missing interpreter of BUILT."""
     if name == "python3":
         return os.path.realpath(sys.executable)
     if name not in BUILT:

@@ -198,7 +198,7 @@ def dtrace_ends_when_its_agent_is_killed(t):
                      'END { printa("%@d calls\\n", @); }' + so_far(), "-p", str(target.pid))
     fired(dtrace.stdout.readline)
     os.kill(tracer_of(target.pid), signal.SIGKILL)
-    # Without an agent, a breakpoint may kill the target. So its status is not tested.
+    # Without an agent, a breakpoint may kill the target. So the target's status is not tested.
     with held(target), held(dtrace):
         out, errors = dtrace.communicate(timeout=20)
     equal(dtrace.returncode, 1, errors)

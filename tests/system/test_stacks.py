@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests that ustack() in the runtime finds the same frames as the agent's walk."""
+"""Tests that ustack() finds the same frames in the runtime and in the agent."""
 import contextlib, os, re, shutil, subprocess
 
 from harness import *

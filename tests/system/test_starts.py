@@ -41,7 +41,7 @@ def a_program_in_the_middle_of_execve_is_traced(t):
             os.waitpid(pid, 0)
 
 def a_program_that_executes_another_one_has_unchanged_text(t):
-    """No site of the old program may be written to the new program, even if the exec happens during the attach."""
+    """No probe of the old program may be written into the new program, even if the exec happens during the attach."""
     need("perl")
     for i in range(40):
         with held(subprocess.Popen(["perl", "-e", f"select(undef, undef, undef, {i * 0.0005});"

@@ -214,7 +214,7 @@ def twelve_arguments_of_any_type_are_passed(t):
                           'twelve*:::numbers { printf("%d %d\\n", args[1], args[9]); }', "-c", path))
         equal(done.stdout.split(), ["1", "10", "3", "27"], f"{compiler} {level}")
 
-# C code that passes pointers to types that it defines itself. The header does not know these types.
+# C code that passes pointers to its own types, which the header does not know.
 POINTERS = """
 #ifndef __cplusplus
 #include <stdbool.h>

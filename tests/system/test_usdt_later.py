@@ -95,7 +95,7 @@ def a_followed_compiler_writes_the_same_object(t):
 # New processes that dtrace finds without -p and -c
 
 class Watching:
-    """A dtrace process that traces all processes with the probes, unless `flags` names a process (-p)."""
+    """A dtrace process that traces all processes with the probes. `flags` may restrict it to one process (-p)."""
     def __init__(self, t, program, flags=(), before=()):
         self.came = t.scratch / f"came.{time.monotonic_ns()}"
         self.process = subprocess.Popen([*before, t.dtrace, "-Zq", *flags, "-o", str(self.came), "-n",

@@ -1,4 +1,4 @@
-"""Functions for tests that count events in targets: starting victims and dtrace, and reading the results."""
+"""Functions for tests that count events in targets. They start victims and dtrace, and read the results."""
 import contextlib, os, pathlib, re, shutil, subprocess, time
 
 from harness import *
@@ -8,8 +8,8 @@ def numbers(text):
     return [int(word) for word in re.findall(r"-?\b\d+\b", text)]
 
 def table(text):
-    """Returns the rows 'keys... value' of a printed aggregation as a dictionary. Its keys are the keys of each row,
-    joined by spaces."""
+    """Returns the rows of a printed aggregation as a dictionary. It maps the keys of a row, joined by spaces, to the
+    value."""
     rows = {}
     for line in text.splitlines():
         words = line.split()

@@ -5,7 +5,7 @@
 //   u  unmaps all foreign mappings, repeatedly
 //   p  makes all foreign mappings inaccessible, repeatedly
 //   v  calls vfork() in a thread; the child sleeps
-//   b  in the threads that call work(), blocks all signals that can be blocked
+//   b  blocks all signals that can be blocked, in the threads that call work()
 //   t  creates threads without a pause
 //   g  starts threads that each create their successor and exit
 //   f  forks without a pause
@@ -191,7 +191,8 @@ static void* run_threads(void* arg)
     return arg;
 }
 
-// A tracer that seizes threads one by one always finds new threads of a chain.
+// Creates the next thread of a chain, and exits. So a tracer that seizes threads one by
+// one always finds new threads.
 static int succeed(void* arg)
 {
     enum { in_chain = 4 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // bases HOW runs a thread that may set its fs_base or gs_base. Prints "ready TID". For
 // each line on stdin, the thread calls work() a thousand times. If the line is "fork",
-// the thread also forks. After line N, prints "done N gs GS CHILD": the gs_base of the
-// thread and that of its last child. If HOW is gs, prints the differences between these
-// values and the gs_base that the thread has set. HOW is:
+// the thread also forks. After line N, prints "done N gs GS CHILD". GS and CHILD are
+// the gs_base of the thread and of its last child. If HOW is gs, they are printed
+// relative to the gs_base that the thread has set. HOW is:
 //
 //   main      the thread is the main thread
 //   settled   created with clone(2) but not CLONE_SETTLS; sets its own fs_base, as Go
@@ -32,7 +32,7 @@ static volatile int order, done, tid;
 static unsigned long gs_base, gs_base_of_child;
 static volatile long sink;
 static char stack[stack_bytes] __attribute__((aligned(16)));
-// A thread that sets its fs_base sets it to the middle of one of these areas.
+// The fs_base that a thread sets points to the middle of one of these areas.
 static char areas[2][area_bytes] __attribute__((aligned(64)));
 static int settles, changes, uses_gs, late_gs;
 static volatile int forks;

@@ -4,9 +4,9 @@
 //
 //   v          A new thread waits for its vfork child, which sleeps. The thread gets a
 //              signal, and the target prints "vforked".
-//   any other  Fills executable mappings with loops if they have no file or a file of
-//              dtrace. The thread that calls work() loops there and gets a signal. The
-//              target prints "circles".
+//   any other  Fills with loops each executable mapping that has no file, or whose file
+//              belongs to dtrace. The thread that calls work() loops there and gets a
+//              signal. The target prints "circles".
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

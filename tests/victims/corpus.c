@@ -24,8 +24,8 @@ static void on_fault(int number, siginfo_t* info, void* context)
     greg_t* regs = ((ucontext_t*)context)->uc_mcontext.gregs;
     uintptr_t pc = (uintptr_t)regs[REG_RIP] - (number == SIGTRAP);
     n_faults += 1;
-    // For SIGILL and SIGFPE, si_addr must be the original instruction's address, not
-    // that of a moved copy.
+    // For SIGILL and SIGFPE, si_addr must be the address of the original instruction,
+    // not of its moved copy.
     if ((number == SIGILL || number == SIGFPE) && (uintptr_t)info->si_addr != pc)
         n_odd += 1;
     if (number == SIGSEGV && (uintptr_t)info->si_addr > 64)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Functions with parameters that are passed in other ways than integers and pointers,
-// such as complex numbers and structures. Integers are mixed in. Each call passes the
-// arguments 1, 2, 3, ..., in order.
+// such as complex numbers and structures. Some functions also have integer parameters.
+// Each call passes the arguments 1, 2, 3, ..., in order.
 #include <stdio.h>
 
 #define NOINLINE __attribute__((noinline))

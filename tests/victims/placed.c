@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // placed K steps a child over K instructions of stepped(), detaches from it, and prints
-// "ready PID OFFSET". When the child exits, prints its status. If stepped() returns
-// before K instructions, prints only "ended".
+// "ready PID OFFSET". When the child exits, prints its status. If stepped() executes
+// fewer than K instructions, prints only "ended".
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Objects of C types in memory and as arguments. main() calls each function in each of
-// three rounds, except doubled(). `rounds` is the number of the current round.
+// Objects of C types in memory and as arguments. In each of three rounds, main() calls
+// all functions except doubled(). `rounds` is the number of the current round.
 #include <stdio.h>
 #include <string.h>
 

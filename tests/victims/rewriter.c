@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum { max_pages = 64, page = 4096, rounds_between_looks = 200 };
-enum { at_numbers = 104 }; // offset in the agent's struct Scratch to which recvmsg(2) writes
+enum { at_numbers = 104 }; // recvmsg(2) writes to this offset in the agent's struct Scratch
 
 static volatile sig_atomic_t stop;
 static unsigned long pages[max_pages];

@@ -3,8 +3,8 @@
 // call work(), with at most FLIGHT pending. The handler has a very small stack. Prints
 // what was wrong:
 //   twice    numbers that arrived more than once
-//   odd      a siginfo that differs from what was sent
-//   strange  a thread was interrupted at an address outside the program's code
+//   odd      siginfo data that differs from the data that was sent
+//   strange  interruptions at addresses outside the program's code
 //   wrong    wrong results of work()
 //   masked   threads that have signals blocked at the end
 #define _GNU_SOURCE
@@ -171,7 +171,7 @@ int main(int argc, char** argv)
         return 9;
     while (waitpid(sender, &status, 0) < 0 && errno == EINTR) {
     }
-    // A signal that has not arrived a second later is lost.
+    // A signal that has not arrived after one second is lost.
     for (int i = 0; i < 100 && __atomic_load_n(n_taken, __ATOMIC_RELAXED) < n_signals;
          ++i)
         usleep(10000);

@@ -55,7 +55,7 @@ struct dt_usdt_wanted {
 	char *function;
 	char *name; /* as in the note: query__start */
 	const char
-	    *types[DTRACE_USDT_MAX_ARGUMENTS]; /* their sizes in a note */
+	    *types[DTRACE_USDT_MAX_ARGUMENTS]; /* as sizes in a note */
 	unsigned n_types;
 };
 

@@ -2,7 +2,7 @@
 /*
  * Loads an image as a library of this process. It calls dlopen(3) on a memory
  * file (memfd_create(2)), or on a file below $TMPDIR if code in memory files is
- * not permitted. That file is unlinked as soon as it is loaded.
+ * not permitted. The file below $TMPDIR is unlinked as soon as it is loaded.
  *
  *   the name of the file     the name of the module, which tracers show
  *   the name for dlopen()    /proc/PID/fd/N, which a debugger of this process can open too
@@ -63,9 +63,9 @@ static int dt_trouble(struct dt_trouble *trouble, int error, const char *doing)
 }
 
 /*
- * Replaces a descriptor 0, 1 or 2, which other code uses as standard streams,
- * with one above 2. Closes the old descriptor. Returns -1 if no descriptor is
- * available. Returns any other fd unchanged.
+ * If fd is 0, 1 or 2, replaces it with a descriptor above 2 and closes fd,
+ * because other code uses these numbers for standard streams. Returns -1 if no
+ * descriptor is available.
  */
 static int dt_away_from_streams(int fd)
 {
@@ -111,9 +111,9 @@ static int dt_is_file(const struct stat *file, const char *path)
 }
 
 /*
- * Stores a path of the descriptor's file in `name`: below /proc, or else
- * `path`. Returns -1 if there is no such path, or if the descriptor is not
- * open.
+ * Stores a path of the descriptor's file in `name`. This is `path` if the file
+ * is not accessible through /proc. Returns -1 if the descriptor is not open, or
+ * if no path is available.
  */
 static int dt_find_name(int fd, char *name, size_t size, const char *path)
 {

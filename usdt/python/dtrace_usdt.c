@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A Python module for static probes. It uses dtrace/usdt.h, and works with any
- * Python from 3.10 on.
+ * A Python module for static probes. It uses dtrace/usdt.h, and works with
+ * Python 3.10 and later.
  *
  *   Provider ──owns──> struct dtrace_usdt_provider, slots
  *      ^                                             ^
@@ -9,8 +9,8 @@
  *
  * The slot is not part of the Probe, because the library writes to the slot
  * when the provider is destroyed. The Probe may already be freed by then. The
- * provider is destroyed by destroy(), or when no references to it and its
- * probes remain.
+ * provider is destroyed by destroy(), or when no reference to it or to its
+ * probes remains.
  *
  * All code runs under the GIL, so no thread is in a probe while another one
  * destroys it.
@@ -278,8 +278,8 @@ static PyObject *dt_probe_enabled(struct dt_probe *self, void *nothing)
 /*
  * Returns the text as UTF-8, or NULL if an exception is set. If the text has
  * surrogates, they become the bytes that they represent (PEP 383). If this is
- * not possible, they are encoded like other characters. *kept is set to the
- * object that owns the returned text, unless this object is `value`.
+ * not possible, they are encoded like other characters. If an object other than
+ * `value` owns the text, *kept is set to this object.
  */
 static const char *dt_text_of(PyObject *value, PyObject **kept)
 {
@@ -337,10 +337,10 @@ static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word,
 }
 
 /*
- * Handles an exception from the conversion of a value. If it is an Exception,
- * the tracer gets 0 for the value, and the first such exception of each probe
- * is passed to sys.unraisablehook(). Returns -1 for all other exceptions, such
- * as KeyboardInterrupt.
+ * Handles an exception from the conversion of a value. For an Exception,
+ * returns 0. The tracer then gets 0 for the value, and the probe's first
+ * exception is passed to sys.unraisablehook(). Returns -1 for all other
+ * exceptions, such as KeyboardInterrupt.
  */
 static int dt_excuse(struct dt_probe *self)
 {

@@ -4,8 +4,8 @@
 //   lay_out()     applies the rules of the format to find the parts and the length
 //   capstone      reports whether the bytes are an instruction, how long it is, and
 //                 which registers it uses
-//   opcodes.hpp   gives the operands and the flow of modelled instructions, which are
-//                 those with a row in its table
+//   opcodes.hpp   has a row for each modelled instruction, with its operands and its
+//                 flow
 //
 // The lengths from lay_out() and capstone must agree, because a copy of the wrong
 // length would execute unrelated bytes. Vector instructions that capstone 4 does not
@@ -195,7 +195,8 @@ private:
 
     void general(unsigned low, bool high, unsigned size)
     {
-        // Without a REX prefix, the byte registers 4..7 are the high bytes of 0..3.
+        // Without a REX prefix, byte registers 4..7 are the high bytes of registers
+        // 0..3.
         bool high_byte = size == 1 && !layout_.has_rex && low >= 4;
         add({high_byte ? Operand::high_byte : Operand::reg,
              static_cast<std::uint8_t>(size),

@@ -12,7 +12,7 @@ namespace dt::x86 {
 static_assert(std::is_same_v<csh, std::size_t>);
 
 // clang-format off
-#define GENERAL_REGISTERS(X) /* number, names of the low 8, 4, 2, 1 bytes */         \
+#define GENERAL_REGISTERS(X) /* X(number, name of all 8 bytes, of the low 4, 2, 1) */\
     X(0, RAX, EAX, AX, AL) X(1, RCX, ECX, CX, CL)                                          \
     X(2, RDX, EDX, DX, DL) X(3, RBX, EBX, BX, BL)                                          \
     X(4, RSP, ESP, SP, SPL) X(5, RBP, EBP, BP, BPL)                                        \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Chooses how an x86-64 instruction runs displaced, and makes its copy.
 //
-// At the copy's address, a RIP-relative operand would refer to other memory. So the
-// operand becomes [spare + disp32], and the spare register holds the value that rip
-// would have had. ModRM changes from mod 00 rm 101 to mod 10 rm spare. The prefix bit B
-// (in EVEX also X) is cleared, because it would extend the register number.
+// A RIP-relative operand would refer to other memory at the copy's address. So the copy
+// uses [spare + disp32] instead. The spare register holds the address of the next
+// original instruction. ModRM changes from mod 00 rm 101 to mod 10 rm spare. The prefix
+// bit B (in EVEX also X) is cleared, because it would extend the register number.
 //
 // The spare register is one of rsi, rdi and rbp. No instruction with a ModRM memory
 // operand uses any of them implicitly. ModRM.reg and VEX.vvvv name at most two of them,
@@ -66,7 +66,7 @@ void clear_base_extension(const Layout& layout, Displaced& plan)
     }
     if (plan.copy[layout.vex_at] == std::byte{0xc5})
         return; // the two-byte VEX prefix contains neither B nor X
-    // B and X are stored inverted, so setting these bits clears B and X. In a VEX
+    // Clear B and X. The prefix stores them inverted, so the bits are set. In a VEX
     // prefix, X has no effect here, because there is no SIB byte.
     plan.copy[layout.vex_at + 1U] |= std::byte{0x60};
 }
@@ -113,8 +113,8 @@ Displaced plan_copy(const Instruction& insn)
 
 // Writes a copy that repeats only the failed memory access, with a mov. For a store,
 // the copy is mov %rdi, 0(%rsi). For a load, it is mov 0(%rsi), %rsi. If the address is
-// on the stack, the copy uses %rbp instead of %rsi. So a non-canonical address raises a
-// stack fault (#SS), as in the original instruction.
+// on the stack, the copy uses %rbp instead of %rsi. A non-canonical address then raises
+// a stack fault (#SS), as in the original instruction.
 void put_access(Displaced& plan, const MemoryFault& fault)
 {
     std::size_t n = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Applies each modelled operation to a Machine
-// (machine.hpp). An operation writes memory at most once, after all its reads. So an
-// operation that faults has no effect, except that call_rm may have written below the
-// stack pointer.
+// Applies each modelled operation to a Machine (machine.hpp). An operation writes
+// memory at most once, after all its reads. So an operation that faults has no effect,
+// except that call_rm may have written below the stack pointer.
 #include "fasttrap/arch/x86_64/emulate.hpp"
 
 #include "fasttrap/arch/x86_64/machine.hpp"

@@ -12,8 +12,8 @@ namespace dt::x86 {
 Emulation emulate(const Instruction& insn, Registers& regs, TargetMemory& memory);
 
 // Returns whether emulate() can run insn. Emulated instructions write memory only by
-// push, by call, or by a mov to the thread's own stack. An instruction with any other
-// store runs as a copy, because other threads can observe the store.
+// push, by call, or by a mov to the thread's own stack. All other stores are visible to
+// other threads, so an instruction with such a store runs as a copy.
 bool can_emulate(const Instruction& insn);
 
 // Returns the address of the memory operand, including the base of the segment.

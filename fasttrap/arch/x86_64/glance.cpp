@@ -79,7 +79,7 @@ constexpr std::array<GlanceRow, 256> rows_of_map0 = [] {
         set(op, Glance::ends);
     set(0xcc, Glance::padding);
     // Opcodes that need take_special(). 62, 8f, c4 and c5 may begin EVEX, XOP or VEX.
-    // 63 and 8b may load from a jump table, and 8d may compute the address of one. c7
+    // 63 and 8b may load from a jump table, and 8d may compute a table's address. c7
     // may be xbegin. ff may be an indirect jump. 90 is a nop, but with REX.B an xchg.
     for (unsigned op :
          {0x62U, 0x63U, 0x8bU, 0x8dU, 0x8fU, 0x90U, 0xc4U, 0xc5U, 0xc7U, 0xffU})
@@ -193,7 +193,7 @@ class Glancer {
 public:
     explicit Glancer(const std::uint8_t* text) : text_(text) {}
 
-    // Requires that text_ has at least 2 * max_insn_bytes + 2 bytes.
+    // text_ must have at least 2 * max_insn_bytes + 2 bytes.
     Glance look()
     {
         take_prefixes();

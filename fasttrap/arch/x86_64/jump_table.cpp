@@ -13,9 +13,9 @@
 //   jmp *table(,%rdi,8)   or   mov (%rdx,%rdi,8), %rax ; jmp *%rax
 //
 // The search goes backwards through the text and ignores branches. The caller then
-// checks the entries of the table. A jump is not a tail call if it has the prefix
-// notrack, or if its address comes from an indexed load. This is true even if its table
-// is unknown. All other jumps are tail calls, for example jmp *8(%rax).
+// checks the entries of the table. A jump belongs to a table if it has the prefix
+// notrack, or if its address comes from an indexed load. The table itself may remain
+// unknown. All other jumps are tail calls, for example jmp *8(%rax).
 #include "fasttrap/arch/x86_64/jump_table.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -26,10 +26,10 @@ namespace dt::x86 {
 
 namespace {
 
-// The number of instructions that are searched. dispatch_window limits the search for
-// the load before the jump, and for the bound before the load. base_window limits the
-// search for the base. The base may be hoisted out of a long loop, for example the loop
-// of an interpreter.
+// The maximum number of instructions that a search examines. dispatch_window limits the
+// search for the load before the jump, and for the bound before the load. base_window
+// limits the search for the base. A compiler may hoist the base out of a long loop, for
+// example the loop of an interpreter.
 constexpr std::size_t dispatch_window = 32;
 constexpr std::size_t base_window = 65536;
 
@@ -103,8 +103,8 @@ private:
         }
     }
 
-    // Finds which of two registers was loaded from the table. The other register is the
-    // base.
+    // Finds out which of two registers was loaded from the table. The other register is
+    // the base.
     void take_sum(std::size_t at, Reg a, Reg b)
     {
         if (!take_relative(at, a))
@@ -130,9 +130,9 @@ private:
 
     void take_absolute(std::size_t at) { take_load(at, 8); }
 
-    // Handles a load of an entry at base + index * size. Without optimisation, the
-    // address may be the sum of two registers, one of which an earlier lea has scaled.
-    // Returns false for other loads.
+    // Handles a load of an entry at base + index * size. In unoptimised code, the
+    // address may be the sum of two registers, and an earlier lea has scaled one of
+    // them. Returns false for other loads.
     bool take_load(std::size_t at, std::uint8_t size)
     {
         MemoryOperand memory = code_[at].memory;
@@ -197,8 +197,8 @@ private:
 
     // Returns the number of entries according to the bound check: a cmp with an
     // immediate, then ja, jae, jbe or jb. Returns 0 if there is no check, or if the
-    // number is not plausible. Any register is accepted, because the index of the load
-    // may be a copy.
+    // number is not plausible. The cmp may use any register, because the load may use a
+    // copy of the index.
     std::uint32_t bound() const
     {
         std::size_t first = load_at_ > dispatch_window ? load_at_ - dispatch_window : 0;

@@ -123,7 +123,7 @@ void take_vex(Cursor& in, Layout& out)
                                        : Encoding::evex;
         out.map = p0 & (first == 0x62 ? 0x07 : 0x1f);
         // In EVEX, bit 3 of the first byte after 62 must be 0, and bit 2 of the second
-        // must be 1. Other values denote later extensions.
+        // byte must be 1. Other values denote later extensions.
         if (first == 0x62 && ((p0 & 0x08) != 0 || (p1 & 0x04) == 0))
             out.problem = Layout::unknown_map;
     }
@@ -146,7 +146,7 @@ bool is_vex(Cursor& in)
     case 0xc5:
     case 0x62:
         return true;
-    case 0x8f: // XOP or pop; ModRM.reg of pop is 0, and the maps of XOP begin at 8
+    case 0x8f: // XOP if these bits, its map, are at least 8; otherwise pop
         return (in.peek(1) & 0x1f) >= 8;
     default:
         return false;
@@ -184,7 +184,7 @@ Tail tail_of(const Layout& out)
     }
 }
 
-// Takes ModRM, SIB and displacement. Returns the reg field of ModRM.
+// Reads ModRM, SIB and displacement. Returns the reg field of ModRM.
 unsigned take_modrm(Cursor& in, Layout& out, Tail tail)
 {
     out.modrm_at = static_cast<std::uint8_t>(in.at);

@@ -28,8 +28,8 @@ struct Layout {
     Encoding encoding = Encoding::legacy;
     std::uint8_t map = 0;
     std::uint8_t opcode = 0;
-    // Offset of the VEX, EVEX or XOP prefix. 0 if the prefix is at offset 0 or if there
-    // is none.
+    // Offset of the VEX, EVEX or XOP prefix. 0 if there is no such prefix, or if the
+    // prefix is at offset 0.
     std::uint8_t vex_at = 0;
     std::uint8_t rex_at = 0;
     std::uint8_t opcode_at = 0;
@@ -39,10 +39,10 @@ struct Layout {
     std::uint8_t imm_at = 0;
     std::uint8_t imm_size = 0;
     bool has_rex = false;
-    // Set if another prefix follows the REX prefix, so that the processor ignores REX.
+    // Set if another prefix follows the REX prefix. The processor then ignores REX.
     bool misplaced_rex = false;
-    // The bits of REX, VEX, EVEX or XOP. VEX, EVEX and XOP contain R, X, B and vvvv
-    // inverted. The members below contain the values before this inversion.
+    // The bits of the REX, VEX, EVEX or XOP prefix. VEX, EVEX and XOP store R, X, B
+    // and vvvv inverted, but these members are not inverted.
     bool w = false, r = false, x = false, b = false;
     std::uint8_t vvvv = 0; // register number in VEX, EVEX or XOP
 };

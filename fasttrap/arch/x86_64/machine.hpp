@@ -2,9 +2,8 @@
 // The parts of a processor that operations use: operands, memory, flags.
 //
 // A Machine has a copy of the registers. If no access failed, emulate() stores the copy
-// in the caller's registers. A Machine clears AF after logic operations and shifts. It
-// computes the other flags that are undefined after an operation as if they were
-// defined. No code may depend on the values of undefined flags.
+// in the caller's registers. Flags that an operation leaves undefined have arbitrary
+// values. No code may depend on them.
 #pragma once
 
 #include "fasttrap/arch/x86_64/decode.hpp"

@@ -6,8 +6,8 @@
 // must not run as a copy either. popf has no row, because ptrace cannot set the ID
 // flag, which programs toggle to detect cpuid.
 //
-// Columns: map, first opcode, number of consecutive opcodes, ModRM.reg (-1: any or
-// none), operation, form, operand size. The sizes are:
+// The columns are: map, first opcode, number of consecutive opcodes, ModRM.reg (-1 if
+// it may have any value), operation, form, operand size. The sizes are:
 //
 //   b     1 byte
 //   v     2 bytes with prefix 66, 8 with REX.W, otherwise 4
@@ -22,7 +22,7 @@
 namespace dt::x86 {
 
 // clang-format off
-/* X(operation): emulate.cpp has a do_<operation>() for each */
+/* X(operation). emulate.cpp defines do_<operation>() for each operation. */
 #define X86_OPERATIONS(X)                                                      \
     X(nop) X(mov) X(movzx) X(movsx) X(lea) X(push) X(pop) X(leave)             \
     X(add) X(or_) X(adc) X(sbb) X(and_) X(sub) X(xor_) X(cmp) X(test)          \
@@ -39,7 +39,7 @@ enum class Op : std::uint16_t {
 #undef X
 };
 
-// Says where the operands of an instruction are. In a form with rmN, the operand in
+// The locations of an instruction's operands. In a form with rmN, the operand in
 // ModRM.rm has N bytes.
 enum class Form : std::uint8_t {
     none,

@@ -31,7 +31,7 @@ bool near_jump_reaches(TargetAddr from, TargetAddr to)
 }
 
 // Returns the number of padding bytes before a literal. A literal is an 8-byte constant
-// in the code that an instruction reads. It must be aligned, because unaligned reads
+// that an instruction reads from the code. It must be aligned, because unaligned reads
 // fault if the program has set the flag AC.
 std::uint64_t padding_at(TargetAddr at)
 {
@@ -88,7 +88,7 @@ void put_branch(const Instruction& insn, CodeBuffer& out)
     out.append(jump.bytes);
 }
 
-// Writes a loop or jrcxz, whose last byte is the displacement.
+// Writes a loop or jrcxz instruction. Its last byte is the displacement.
 void put_loop(const Instruction& insn, CodeBuffer& out)
 {
     out.append(insn.text());
@@ -100,8 +100,8 @@ void put_loop(const Instruction& insn, CodeBuffer& out)
     out.append(jump.bytes);
 }
 
-// Returns whether value fits the immediate of a push, which is sign-extended. A push of
-// any other value reads a literal.
+// Returns whether value fits the sign-extended immediate of a push. Any other value is
+// pushed from a literal.
 bool push_takes(TargetAddr value)
 {
     return value.value <= 0x7fffffff;
@@ -338,8 +338,8 @@ std::optional<Leaving> leave_moved(const Instruction& insn, std::size_t offset)
             return Leaving{insn.at, 8};
         return std::nullopt;
     case ControlFlow::branch:
-        // For a far target, put_branch() wrote the inverted branch, which skips a jump
-        // to the target. The thread is at this jump.
+        // For a far target, put_branch() wrote an inverted branch and then a jump to
+        // the target. The thread is at this jump.
         if (!is_loop(insn))
             return offset == near_branch_bytes ? std::optional(Leaving{insn.target})
                                                : std::nullopt;

@@ -107,9 +107,9 @@ std::optional<Leaving> leave_tail(TargetAddr insn, std::size_t offset)
     return std::nullopt;
 }
 
-// Returns whether the byte is a trap byte. Trap bytes are int3, hlt, and the opcodes
-// that 64-bit mode removed and that no extension has used since (Intel SDM volume 2,
-// appendix A; AMD APM volume 3, appendix A). These opcodes are not included:
+// Returns whether the byte is a trap byte. Trap bytes are int3, hlt, and opcodes that
+// are unused in 64-bit mode (Intel SDM volume 2, appendix A; AMD APM volume 3, appendix
+// A). These opcodes are not included:
 //
 //   - 62, c4, c5, d5, which are prefixes on newer processors: EVEX, VEX, REX2
 //   - f1, which raises a debug exception

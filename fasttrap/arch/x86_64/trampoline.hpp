@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The code around relocated instructions in a trampoline, and the trap bytes.
-// ptrace-agent's runtime/runtime.h has a picture of the code.
+// ptrace-agent's runtime/runtime.h shows this code.
 #pragma once
 
 #include "fasttrap/arch/arch.hpp"

@@ -26,9 +26,8 @@ const Arch x86_64 = {
     .stack_check_bytes = x86::stack_check_bytes,
     .jump_bytes = 5,
     // The addr32 prefix. In a pair or chain, it may become the most significant byte of
-    // an earlier jump's displacement. In this case, the earlier jump needs free memory
-    // 1.7 GB above itself. For a jump in the executable, this memory is above the start
-    // of the heap.
+    // an earlier jump's displacement. The earlier jump then leads to an address 1.7 GB
+    // above itself.
     .jump_prefix = std::byte{0x67},
     .head_bytes = x86::head_bytes,
     .tail_bytes = x86::tail_bytes,

@@ -89,7 +89,7 @@ extern const char* _dtrace_version;
  */
 extern int _dtrace_debug;
 
-/* Our own error numbers start here; smaller ones are errno values. */
+/* Our own error numbers start here; smaller numbers are errno values. */
 #define EDT_BASE 1000
 enum {
     EDT_VERSION = EDT_BASE,
@@ -282,7 +282,7 @@ typedef int dtrace_stmt_f(dtrace_hdl_t*, dtrace_prog_t*, dtrace_stmtdesc_t*, voi
 int dtrace_stmt_iter(dtrace_hdl_t* dtp, dtrace_prog_t* prog, dtrace_stmt_f* func,
                      void* arg);
 
-/* Returns the program as DOF, which dtrace_dof_destroy() frees. */
+/* Returns the program as DOF. The caller frees it with dtrace_dof_destroy(). */
 void* dtrace_dof_create(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t flags);
 size_t dtrace_dof_size(const void* dof);
 void dtrace_dof_destroy(dtrace_hdl_t* dtp, void* dof);
@@ -325,7 +325,7 @@ int dtrace_site_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
                      dtrace_site_f* func, void* arg);
 
 /*
- * Stores the names of at most n_names providers in names. Returns the number of all
+ * Stores the names of at most n_names providers in names. Returns the total number of
  * providers, which may be larger than n_names.
  */
 int dtrace_provider_modules(dtrace_hdl_t* dtp, const char** names, int n_names);
@@ -355,8 +355,9 @@ int dtrace_str2attr(const char* text, dtrace_attribute_t* attribute);
 /* --- processes --- */
 typedef void dtrace_proc_f(dtrace_hdl_t*, struct ps_prochandle*, void*);
 /*
- * Starts a program in a process that is stopped until dtrace_proc_continue(). If func
- * is not null, it is called with the new process before this function returns.
+ * Starts a program in a new process. The process is stopped until
+ * dtrace_proc_continue(). If func is not null, it is called with the new process before
+ * this function returns.
  */
 struct ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
                                          char* const argv[], dtrace_proc_f* func,
@@ -515,12 +516,17 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
 
 /* --- output formats (-x format) --- */
 /*
- * Callbacks and handlers are called for every format. In json and folded, the lines for
- * a firing are printed after the callback for its last action. Actions that a callback
- * has skipped are not printed. In json, each fault and each drop is also printed,
- * before its handler is called. In json and folded, the standard output of a system()
- * command goes to stderr. The dtrace_aggregate_walk functions and the functions of the
- * section "printing records" ignore -x format.
+ * Callbacks and handlers are called for every format.
+ *
+ * With the formats json and folded, the lines for a firing are printed after the
+ * callback for its last action. Actions that a callback has skipped are not printed.
+ * The standard output of a system() command goes to stderr.
+ *
+ * With the format json, each fault and each drop is also printed, before its handler is
+ * called.
+ *
+ * The dtrace_aggregate_walk functions and the functions of the section "printing
+ * records" ignore -x format.
  */
 
 /* --- printing records --- */
@@ -528,13 +534,13 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
  * These functions are for callbacks that print records themselves.
  *
  * Formats stay valid until dtrace_close(). A null format means the format of the
- * statement that made the record. If that is a printa() without a format,
+ * statement that made the record. If this statement is a printa() without a format,
  * dtrace_fprinta() prints in the default form. If fp is null, the text is passed to the
  * handler that dtrace_handle_buffered() has set.
  *
- * recs points to the first record to print, and n_recs is the number of records from
- * there on. The records' offsets are relative to buf, which has len bytes. Callers pass
- * dtpda_data as buf and dtepd_size as len.
+ * recs points to the first record to print, and n_recs counts this record and all
+ * records after it. The records' offsets are relative to buf, which has len bytes.
+ * Callers pass dtpda_data as buf and dtepd_size as len.
  *
  * The functions return the number n of records that they used. A callback that is
  * called for each record must then ignore the calls for the next n - 1 records. The
@@ -669,9 +675,8 @@ typedef struct dtrace_aggdata {
     /*
      * Null without -x aggpercpu. Otherwise the values that were merged into
      * dtada_value, each of dtada_valuesize bytes, in the order of CPU numbers. The last
-     * value is for data whose CPU is not known. If the buffer of a CPU is in use, a
-     * thread on this CPU may use another CPU's buffer. So a value may include data of
-     * other CPUs.
+     * value is for data whose CPU is not known. A value may include data of other CPUs,
+     * because a thread uses another CPU's buffer while its own is busy.
      */
     char** dtada_percpu;
     int dtada_npercpu;
@@ -703,8 +708,8 @@ int dtrace_aggregate_walk_valrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* fu
                                        void* arg);
 /*
  * These functions sort like the functions without "var" in their names. Entries with
- * equal keys (or values) are in ascending order of their variables' ids, or in
- * descending order if the name contains "rev".
+ * equal keys (or values) are sorted by their variables' ids. The ids descend if the
+ * function's name contains "rev". Otherwise they ascend.
  */
 int dtrace_aggregate_walk_keyvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);

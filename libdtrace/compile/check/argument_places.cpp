@@ -54,8 +54,8 @@ struct Classes {
 
 constexpr Classes memory{{Class::Memory, Class::Memory}};
 
-// Returns the class of the first word of a type without members, and the class of the
-// following words.
+// Classifies a type without members. Returns the class of the first word and the class
+// of the words after it.
 std::pair<Class, Class> classes_of_scalar(const Type* type)
 {
     switch (type->passing) {
@@ -132,9 +132,9 @@ Classes classes_of(const Type* type)
     return classes;
 }
 
-// Returns whether it is unknown how compilers pass this type. A word without a member
-// may contain an unnamed bit-field, which debug data omit. Compilers differ in how they
-// pass such a word.
+// Returns true if it is not known how compilers pass this type. For example, compilers
+// differ for a word that contains only an unnamed bit-field. Debug data omit such a
+// bit-field, so the word appears to have no member.
 bool is_unknown(const Type* type, const Classes& classes)
 {
     if (type->passing == Passing::Unknown || classes.is_disputed)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Finds out where a function's arguments are at its entry: in which argN, or at which
-// word of the stack. The rules are those of x86-64 (System V psABI, 3.2.3).
+// Finds the location of each argument at a function's entry: the number N of its argN,
+// or a word of the stack. Implements the rules for x86-64 (System V psABI, 3.2.3).
 //
-// arg0 to arg5 are the six integer registers. arg6 and the following ones are the words
-// on the stack above the return address. argN never denotes a floating-point register.
+// arg0 to arg5 are the six integer registers. arg6, arg7 and so on are the words on the
+// stack above the return address. argN never denotes a floating-point register.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -30,8 +30,8 @@ struct ArgumentPlace {
     bool operator==(const ArgumentPlace&) const = default;
 };
 
-// Returns the places of all parameters. ArgumentPlace::n may exceed 9, the largest N of
-// argN in D.
+// Returns the places of all parameters. ArgumentPlace::n may be larger than 9, although
+// D has only arg0 to arg9.
 std::vector<ArgumentPlace> argument_places(const std::vector<const Type*>& parameters,
                                            const Type* result);
 

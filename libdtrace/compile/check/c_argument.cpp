@@ -25,8 +25,8 @@ public:
     }
 
 private:
-    // Returns whether C can declare the type without its body. C cannot do so for an
-    // enumeration, or for a structure without a tag.
+    // Returns whether C can declare the type without its body. This is false for an
+    // enumeration, and for a structure or union without a tag.
     static bool has_a_declaration(const Type* type)
     {
         type = type->resolve();
@@ -98,7 +98,7 @@ private:
         }
     }
 
-    // Returns the Boolean type under the name of a macro in the generated header.
+    // Returns the Boolean type. Its name is a macro of the generated header.
     const Type* boolean()
     {
         constexpr char name[] = "DTRACE_USDT_BOOL_";

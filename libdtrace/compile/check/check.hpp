@@ -50,8 +50,8 @@
 //             LogAnd and LogOr short-circuit, LogXor does not. The operands are
 //               scalars.
 //             Comma: left is evaluated for its effect; type is that of right.
-//   Assign    left is an lvalue (Ident, Index, Member, Arrow or Deref) and sets the
-//               type, which is never Dynamic. An integer must be narrowed to this type.
+//   Assign    left is an lvalue (Ident, Index, Member, Arrow or Deref). type is the
+//               type of left, and is not Dynamic. An integer must be narrowed to it.
 //               A value by reference must be copied: left->type->size bytes, or a
 //               string up to its NUL.
 //             If op is not None, the result is computed in operand_type, then narrowed.

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::uint64_t u32_max = 0xffffffffu;
 
-// Returns the row of the action that this argument calls. Returns null if the argument
-// is not a call to an action that has a value, such as ustack() or usym(x).
+// Returns the row of the action if the node calls an action that has a value, such as
+// ustack() or usym(x). Otherwise returns null.
 const ActionRow* valued_action(const Node& node)
 {
     const ActionRow* row =
@@ -93,7 +93,7 @@ void Checker::action(NodePtr& slot)
     node.type = prototype_of(*node.ident).result;
 }
 
-// Checks an action for which the prototype expresses all rules.
+// Checks an action whose prototype expresses all of its rules.
 void Checker::action_plain(Node& node)
 {
     check_arguments(node);

@@ -184,11 +184,11 @@ void Checker::agg_function(Node& call, Ident& aggregation)
     call.type = types_.void_type();
 }
 
-// Converts the value to the type that the aggregation contains. For a distribution,
-// converts a double to an integer and returns 0. Any other function aggregates doubles
-// if the aggregation already contains doubles, or if this is its first use and the
-// value is a double. In this case, converts the value to a double and returns
-// DT_AGG_FLOAT. Otherwise returns 0, or fails if the value is a double.
+// Converts the value to the type that the aggregation contains. A distribution contains
+// integers. Any other aggregation contains doubles if the value of its first use is a
+// double, otherwise integers. Returns DT_AGG_FLOAT if the aggregation contains doubles,
+// otherwise 0. Fails if the value is a double, but the first value was an integer and
+// the aggregation is not a distribution.
 std::uint64_t Checker::float_aggregation(Node& call, const Ident& aggregation,
                                          bool is_distribution)
 {

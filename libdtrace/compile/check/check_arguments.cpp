@@ -231,8 +231,8 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     if (place.kind != Kind::Stack) {
         value = name_node("arg" + std::to_string(place.n), at);
     } else {
-        // Word 0 is directly above the return address, to which the stack pointer
-        // points at the entry of a function.
+        // At the entry of a function, the stack pointer points to the return address.
+        // Word 0 is directly above the return address.
         value = std::make_unique<Node>();
         value->kind = NodeKind::Binary;
         value->op = Op::Add;
@@ -255,13 +255,13 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     }
     const bool is_bits = place.kind == Kind::Value && type->is_float();
     if (is_bits) {
-        // argN contains the bits of a double, as a DIF register does, so it is not cast
+        // no cast: argN already contains the bits of a double
         slot = std::move(value);
     } else if (place.kind == Kind::Value && type->is_scalar()) {
         slot = make_cast(type, std::move(value), at);
     } else {
-        // For a by-reference type, the argument's address is the value. Other types are
-        // loaded from that address.
+        // A by-reference value is represented by its address. Any other value is loaded
+        // from its address.
         slot = std::make_unique<Node>();
         slot->kind = NodeKind::Unary;
         slot->op = Op::Deref;

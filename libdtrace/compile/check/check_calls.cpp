@@ -3,8 +3,8 @@
 // function's prototype.
 //
 // A call to an action inside an expression is refused here, because actions are
-// statements. The exceptions are actions in the key of an aggregation and in trace(),
-// which aggregate_keys() and action_trace() check.
+// statements. There are two exceptions: aggregate_keys() checks actions in the key of
+// an aggregation, and action_trace() checks actions in trace().
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/subrs.h"
@@ -152,7 +152,6 @@ void Checker::check_arguments(Node& node)
     const Prototype& prototype = prototype_of(*node.ident);
     std::size_t most = prototype.varargs ? any_number : prototype.parameters.size();
     std::size_t least = prototype.n_required;
-    // Prototypes with "...", such as "void(@, ...)", have no upper bound.
     check_count(node, call_name(node), least, most);
     for (std::size_t i = 0; i < node.args.size(); i++) {
         expr(node.args[i]);

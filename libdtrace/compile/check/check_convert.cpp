@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Conversions between types: casts, stringof, and the common type of the two sides of
-// ?:.
+// Conversions between types: casts, stringof, and the common type of a ? b : c.
 //
 // A constant is converted here and stays a constant. A string can be converted to an
 // integer of eight bytes, which is its address.

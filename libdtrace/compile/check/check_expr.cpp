@@ -7,7 +7,7 @@
 // narrow a value.
 //
 // Unsigned 32-bit arithmetic is an exception, because C defines its result modulo 2^32.
-// Signed operands, and results that may exceed 32 bits, are wrapped in casts. So -1u is
+// Casts are added to signed operands and to results that may exceed 32 bits. So -1u is
 // 4294967295.
 #include "libdtrace/compile/check/check_internal.hpp"
 
@@ -143,7 +143,7 @@ void Checker::condition(NodePtr& slot, std::string_view operation)
     to_truth(slot, operation);
 }
 
-// Replaces an operator with its result if its operands are constants.
+// Replaces an operation on constants with its result.
 void Checker::fold(NodePtr& slot)
 {
     const Node& node = *slot;

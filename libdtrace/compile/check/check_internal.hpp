@@ -64,12 +64,12 @@ private:
     // The number of nodes that inlines and translators have added to the program.
     std::size_t n_expanded_ = 0;
     std::map<std::string_view, Prototype> prototypes_;
-    // The weakest attributes of the names used in the clause so far, and of the args[]
-    // of its probes.
+    // The weakest attributes of the names that the clause has used so far, and the
+    // weakest attributes of the args[] of the clause's probes.
     Attributes names_used_ = stable_attributes, arguments_ = stable_attributes;
     // The number of enclosing expressions that have stability attributes of their own:
-    // an args[n], or the body of an inline or translator with a pragma. Inside them,
-    // the attributes of names are ignored.
+    // an args[n], or the body of an inline or translator with a pragma. Inside such an
+    // expression, the attributes of names are ignored.
     int n_vouched_ = 0;
     // Names that belong to a later version of D than the selected one (-x version).
     std::set<std::string> hidden_;

@@ -18,8 +18,8 @@ void Checker::uses_kernel()
         clause_->needs_kernel = true;
 }
 
-// Returns the type of a builtin if the kernel's type data determine it. Otherwise
-// returns null; the builtin's row then contains the type.
+// Returns the type of a builtin from the kernel's type data. Returns null if the
+// builtin's row contains the type, or if the type is not found.
 const Type* Checker::kernel_type_of(std::string_view name)
 {
     static constexpr std::pair<std::string_view, std::string_view> pointers[] = {

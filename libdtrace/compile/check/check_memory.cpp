@@ -2,8 +2,8 @@
 // Checks operators that access memory ([], ., ->, * and &), and operators that yield
 // sizes and offsets.
 //
-// The first use of an associative array, declared or not, determines the number and
-// types of its keys. An integer key accepts integers of any width.
+// The declaration or first use of an associative array determines the number and types
+// of its keys. An integer key accepts integers of any width.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <algorithm>
@@ -152,8 +152,8 @@ static bool names_a_string(const Node& written)
     }
 }
 
-// Refuses a constant index beyond the end of a string. The string has strsize bytes, or
-// the length of its literal if that is longer.
+// Refuses a constant index beyond the end of a string. The string's size is strsize or
+// literal_bytes, whichever is larger.
 void Checker::check_string_bound(const Node& index, std::uint64_t literal_bytes)
 {
     const std::uint64_t strsize = types_.string_type()->resolve()->size;

@@ -158,7 +158,7 @@ void Checker::identifier(NodePtr& slot, bool indexed)
     }
     if (node.text == "NULL") {
         NodePtr null = make_integer(0, types_.pointer_to(types_.void_type()), node.at);
-        null->text = "NULL"; // marks it as compatible with integers
+        null->text = "NULL"; // marks the constant as compatible with integers
         slot = std::move(null);
         return;
     }
@@ -270,8 +270,8 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
         casts.push_back(std::move(cast));
     }
 
-    // If the inline's expression was folded to a constant, the check of the copy does
-    // not call uses_kernel().
+    // The inline's expression may have been folded to a constant. Then the check of the
+    // copy does not call uses_kernel().
     if (ident.needs_kernel)
         uses_kernel();
     NodePtr body = clone(*ident.inline_expr);

@@ -4,8 +4,8 @@
 // refuses a clause below a minimum. -x version hides names that a later version of D
 // introduced.
 //
-// #pragma D attributes on an inline or a translator replaces the stability of the names
-// in it.
+// If #pragma D attributes sets the stability of an inline or translator, the stability
+// of the names inside it is ignored.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <algorithm>
@@ -133,8 +133,8 @@ void Checker::take_pragmas(Ident& ident)
             ident.since = pragma.version;
 }
 
-// Returns whether a #pragma D binding says that the declared name belongs to a later
-// version of D than the selected one (-x version).
+// Returns whether -x version hides the declared name. A name is hidden if a #pragma D
+// binding gives it a version later than the selected version.
 bool Checker::is_hidden(const Decl& decl) const
 {
     if (decl.kind == DeclKind::Translator)

@@ -27,8 +27,8 @@ static const VariableRow* row_of(std::string_view name)
     return row ? row : find_member_row(name);
 }
 
-// Returns whether the node is a name that this version of D has and that no variable of
-// the program hides.
+// Returns whether the node is a name of the selected version of D, and no variable of
+// the program hides this name.
 bool Checker::is_own_name(const Node& node)
 {
     return node.kind == NodeKind::Ident && node.scope == Scope::Global &&

@@ -102,8 +102,8 @@ void Checker::translator(std::unique_ptr<Decl>& decl)
     all.push_back(std::move(decl));
 }
 
-// Returns the inline if the node is the name of an inline, with or without keys, whose
-// expression is an xlate. Otherwise returns null.
+// Returns the inline that the node names, with or without keys, if the expression of
+// the inline is an xlate. Otherwise returns null.
 const Ident* Checker::translating_inline(const Node& node)
 {
     bool indexed = node.kind == NodeKind::Index;
@@ -121,8 +121,8 @@ const Ident* Checker::translating_inline(const Node& node)
     return translates && ident.keys.size() == n_keys ? &ident : nullptr;
 }
 
-// Returns whether the node is an xlate. First replaces an inline or args[n] that
-// abbreviates an xlate with that xlate.
+// Returns whether the node is an xlate. If the node is an inline or args[n] that
+// abbreviates an xlate, first replaces the node with the xlate.
 bool Checker::find_xlate(NodePtr& slot)
 {
     if (auto argument = translated_argument(*slot)) {
@@ -195,8 +195,8 @@ NodePtr Checker::translated(const Decl& translator, const TranslatorMember& memb
     return body;
 }
 
-// Checks the expression of a translator. The attributes from a pragma replace those of
-// the names in the expression.
+// Checks the expression of a translator. If a pragma sets attributes for the
+// translator, they replace the attributes of the names in the expression.
 void Checker::translation(NodePtr& slot, const Decl& translator, Place at)
 {
     const bool vouched = translator.attributes.has_value();
@@ -273,8 +273,8 @@ void Checker::xlate(NodePtr& slot)
 }
 
 // Checks an inline of the form `inline T name = xlate <T> (e)`. Returns false if the
-// expression is not an xlate. The usual check of an inline would refuse `xlate <T *>
-// (e)`.
+// expression is not an xlate. The usual check of an inline would refuse an xlate to a
+// pointer type.
 bool Checker::inline_translation(Ident& ident)
 {
     auto xlate = clone(*ident.inline_expr);

@@ -178,7 +178,7 @@ bool accepts(const Type* parameter, const Node& argument)
     if ((p->is_pointer() || p->is_string()) && is_null_constant(argument) &&
         (a->is_pointer() || p->is_pointer()))
         return true;
-    // uintptr_t, like any unsigned integer of eight bytes, accepts a pointer.
+    // An unsigned integer of eight bytes, such as uintptr_t, accepts a pointer.
     if (p->kind == TypeKind::Integer && p->size == 8 && !p->is_signed)
         return pointee(a) != nullptr;
     // A void * parameter also accepts the address of a string.

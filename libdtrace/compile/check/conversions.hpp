@@ -34,7 +34,7 @@ bool is_userland(const Type* type);
 
 // Returns the pointee of a pointer or the element type of an array, else null.
 const Type* pointee(const Type* type);
-// Returns the number of bytes that pointer arithmetic steps by. For void *, that is 1.
+// Returns the step of pointer arithmetic in bytes. The step of void * is 1.
 std::uint64_t step_of(const Type* pointer);
 
 // Returns whether the node is the integer constant 0 or NULL.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Writes a provider block as D text that compiles without any other text. A program
+// Writes a provider block as D text that compiles without any other text. The text
+// contains the types of the arguments, the block, and #pragma D attributes. A program
 // with static probes contains this text.
-//
-//   types that the arguments use, provider block, #pragma D attributes
 //
 // If D cannot express a type (a packed struct, for example), or if the text would
 // exceed 64 KiB, all structs and unions are declared without members.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Constant folding. Every result is the one that dif/exec.c computes for the same
-// operands. Shift counts use their low six bits, and INT64_MIN / -1 wraps.
+// Constant folding. Every result equals the result of dif/exec.c for the same operands.
+// Shifts use the low six bits of the count, and INT64_MIN / -1 wraps.
 #include "libdtrace/compile/check/fold.hpp"
 
 namespace dt {

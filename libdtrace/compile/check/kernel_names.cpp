@@ -101,7 +101,8 @@ Result<KernelNames::Variable> KernelNames::variable(std::string_view scope,
     variable.is_function = symbol->is_function;
     if (symbol->is_function)
         return variable;
-    // A variable of the same name in another module is a different one.
+    // Search only this module. Another module may have a different variable of the same
+    // name.
     first(symbol->module, [&](DebugTypes& in) -> const Type* {
         auto described = in.find_variable(name);
         if (!described)

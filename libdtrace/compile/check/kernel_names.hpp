@@ -5,8 +5,8 @@
 //   `jiffies  vmlinux`jiffies  ext4`struct ext4_inode_info  struct task_struct  pid_t
 //
 // A type without a scope is looked up first in the kernel proper, then in all modules.
-// BTF contains the types of few variables. kernel_variables.hpp gives the types of some
-// more. For all other variables, only the address is known.
+// BTF contains the types of only a few variables. kernel_variables.hpp contains the
+// types of more variables. For all other variables, only the address is known.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
@@ -49,9 +49,8 @@ private:
     template <class F>
     auto first(std::string_view scope, F find)
         -> decltype(find(*static_cast<DebugTypes*>(nullptr)));
-    // Returns the type that the text describes, such as "struct list_head" or "unsigned
-    // long [ ]". n_bytes is the size of an array. Returns null if the type is not
-    // known.
+    // Returns the type that the text describes, such as "struct list_head" or "long
+    // [ ]". n_bytes is the size of an array. Returns null if the type is not known.
     const Type* written(std::string_view text, std::uint64_t n_bytes);
     const Type* base_written(std::string_view text);
 

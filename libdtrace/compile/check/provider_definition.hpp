@@ -29,9 +29,8 @@ struct ProviderDefinition {
 std::variant<std::shared_ptr<const ProviderDefinition>, std::string>
 read_definition(std::string_view provider, std::string_view text);
 
-// Returns the type of each argument that D programs use, and the index of the native
-// argument from which it is computed. Without a translated list, D programs use the
-// native arguments.
+// Returns the type of each argument that D programs use, and the index of its native
+// argument. If the probe has no translated list, D programs use the native arguments.
 std::vector<ArgumentTypes::Defined> shown_arguments(const ProviderProbe& probe);
 
 } // namespace dt

@@ -45,7 +45,7 @@ public:
         bool of_kernel = false;
         bool is_function = false, per_cpu = false; // as in KernelNames
     };
-    // Finds a variable or a function. Returns nullopt if there is none.
+    // Finds a variable or a function. Returns nullopt if neither has this name.
     std::optional<Variable> variable(std::string_view scoped);
     std::string why_no_variable(std::string_view scoped);
     std::optional<std::int64_t> enumerator(std::string_view scoped);

@@ -34,7 +34,7 @@ public:
     // `at` is the position of the expression in the source, for error messages.
     explicit Assembler(Place at) : at_(at) {}
 
-    // Emits an instruction that refers to no table and no label, for example
+    // Emits an instruction that does not refer to a table or label, for example
     // emit(DIF_OP_ADD, r1, r2, rd) or emit(DIF_OP_LDX, address, rd).
     void emit(dif_op op, Reg a = 0, Reg b = 0, Reg c = 0);
     // Emits an instruction with a 16-bit number, such as ldgs, stgs, ldgaa or call.

@@ -111,13 +111,13 @@ private:
 
     // Defined in generate_assign.cpp:
 
-    // The parts of a key that have already been evaluated, by index. Other parts have
-    // no register. The vector may be empty.
+    // The registers of the parts of a key that have already been evaluated, by index.
+    // Other parts have no register. The vector may be empty.
     using Kept = std::vector<Register>;
     struct Lvalue {
         const Node* node;
         Register address; // set if the lvalue is in memory
-        Kept kept;        // set if it is an element of an associative array
+        Kept kept;        // set if the lvalue is an element of an associative array
     };
     Lvalue open(const Node& node);
     Register address_to_store(const Node& node);
@@ -204,8 +204,8 @@ private:
     Action& add_value(std::uint32_t kind, const Node& node, dif_type as);
     // Adds an entry that contains the id of an aggregation, for the consumer.
     void add_aggregation(std::uint32_t kind, const Node& node);
-    // Sets ntuple in the entry with the index `first` to the number of entries from
-    // there to the end of the list. These are the entries of one action.
+    // Completes an action that consists of the entries from index `first` to the end of
+    // the list. Sets ntuple of the first of these entries to their number.
     Action& close_run(std::size_t first);
 
     void action(const Node& node);

@@ -149,8 +149,8 @@ void ExprGenerator::narrow_to(int value, const Node& lvalue)
 Register ExprGenerator::modify(const Node& node)
 {
     const Node& left = *node.left;
-    // If the right side has side effects, it may change the left side, as in x += x++.
-    // The left side is then read first, unless that needs too many registers.
+    // The right side may change the left side, as in x += x++. In this case, the left
+    // side is read first if there are enough registers.
     const std::size_t held = 3 + (is_assoc(left) ? left.args.size() : 0);
     const bool left_first =
         facts_.of(*node.right).has_effects &&

@@ -37,8 +37,8 @@ Register ExprGenerator::value_of_comparison(const Node& node)
                                      node.at);
     code_.emit(node.string_compare ? DIF_OP_SCMP : DIF_OP_CMP, left, right);
     right.release();
-    // scmp sets the flags from the sign of a difference, so the branch must be a signed
-    // one.
+    // scmp sets the flags from the sign of a difference, so a signed branch must be
+    // used.
     bool is_signed = node.string_compare || (node.operand_type != nullptr &&
                                              is_signed_integer(node.operand_type));
     return ops_.truth_by_branch(branch_if(node.op, is_signed), std::move(left));

@@ -38,8 +38,8 @@ public:
     // n_registers includes %r0.
     explicit RegisterFile(int n_registers);
 
-    // Allocates the lowest free register. Throws D_NOREG with the given place if there
-    // is none.
+    // Allocates the lowest free register. Throws D_NOREG with the given place if no
+    // register is free.
     Register take(Place at);
     // Allocates this register, which must be free.
     Register claim(int number);

@@ -84,7 +84,7 @@ void RegisterCode::narrow(int reg, const Type* to, Place at)
                     at);
 }
 
-// Sets the register `into` to 1 if the condition codes satisfy the branch, else to 0.
+// Sets the register `into` to 1 if the branch `if_true` is taken, else to 0.
 Register RegisterCode::truth_by_branch(dif_op if_true, Register into)
 {
     Assembler::Label yes = code_.new_label(), end = code_.new_label();

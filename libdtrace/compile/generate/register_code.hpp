@@ -25,14 +25,14 @@ public:
     void scale(int reg, std::uint64_t by, Place at);      // reg *= by
     void add_offset(int reg, std::uint64_t by, Place at); // reg += by
     // Converts a value to an integer type: keeps the low bits and extends them to 64
-    // bits. For a boolean type, acts like truth(). For any other type, does nothing.
+    // bits. For bool, acts like truth(). Does nothing if the type is not an integer.
     void narrow(int reg, const Type* to, Place at);
     // Sign- or zero-extends the low bits of a register to 64 bits.
     void extend_from(int reg, unsigned bits, bool is_signed, Place at);
     // Replaces a value other than 0 with 1.
     void truth(int reg);
-    // Sets `into` to 1 if the last comparison would make the branch `if_true` taken,
-    // else to 0. Returns `into`.
+    // Sets `into` to 1 if the branch `if_true` would be taken after the last
+    // comparison, else to 0. Returns `into`.
     Register truth_by_branch(dif_op if_true, Register into);
     // size = min(size, strlen(from) + 1)
     void limit_to_string(int size, int from, Place at);

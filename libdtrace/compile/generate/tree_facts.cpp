@@ -65,8 +65,8 @@ TreeFacts::Facts TreeFacts::compute(const Node& node)
     if (node.right)
         include(*node.right, 0);
 
-    // The arguments up to the last one that flushes the tuple are evaluated before any
-    // argument is pushed.
+    // Arguments are pushed only after the last argument that flushes the tuple. Until
+    // then, the values of earlier arguments are kept in registers.
     std::size_t waiting = 0;
     for (std::size_t i = 0; i < node.args.size(); i++)
         if (of(*node.args[i]).uses_tuple)

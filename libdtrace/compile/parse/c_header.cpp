@@ -312,8 +312,8 @@ bool Parser::c_declaration()
     return true;
 }
 
-// Reads a parameter's array brackets after the opening bracket, for example "n]", "*]",
-// "restrict]" or "static 4]". An inner dimension that is not constant counts as 1.
+// Reads the rest of a parameter's array brackets, such as "n]", "*]", "restrict]" or
+// "static 4]". An inner dimension that is not constant counts as 1.
 // Returns false if the brackets contain a type.
 bool Parser::parameter_bracket(Layer& layer)
 {

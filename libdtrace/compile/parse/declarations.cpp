@@ -184,8 +184,8 @@ bool Parser::specifier(Specifiers& into, SpecifierWords& words)
     return true;
 }
 
-// Returns whether the current keyword is used as a name, like "self" in "struct s { int
-// self; }".
+// Returns whether the current keyword is used as a name, like "self" in
+// "struct s { int self; }".
 bool Parser::names_member()
 {
     if (!at(Tok::Keyword) || !keyword_is_member_name(token_.key))
@@ -195,8 +195,9 @@ bool Parser::names_member()
            next == Tok::LBracket || (next == Tok::RParen && token_.at.c_header);
 }
 
-// Returns whether this is a declaration like "extern x;", which declares an int, as in
-// old C. If another name or a star follows the name, the name denotes an unknown type.
+// Returns whether a declaration without a type declares an int, as in old C:
+// "extern x;". Returns false for "extern foo *x;" and "extern foo x;", where foo is an
+// unknown type.
 bool Parser::is_implicit_int()
 {
     if (at(Tok::Star) || at(Tok::LParen))

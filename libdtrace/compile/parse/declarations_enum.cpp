@@ -27,7 +27,7 @@ void Parser::enum_body(Type& into)
 }
 
 // Reads an enumerator, whose default value is `next`. Returns the default value of the
-// next one.
+// enumerator after it.
 Parser::Constant Parser::enumerator(Type& into, Constant next)
 {
     const bool is_c = token_.at.c_header;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Parses a struct, union or enum with a tag, a body, or both (see parser.hpp). The
-// layout of a body is computed after the __attribute__ that follows the body has been
-// read.
+// layout is computed last, because an __attribute__ after the body can change it.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/types/types_layout.hpp"
 

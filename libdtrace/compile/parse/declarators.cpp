@@ -12,8 +12,8 @@
 
 namespace dt {
 
-// Returns the type if an object can have it. Otherwise fails with DECL_VOIDOBJ,
-// DECL_COMBO (a function) or DECL_INCOMPLETE.
+// Returns the type if it is valid for an object. Fails with DECL_VOIDOBJ for void,
+// DECL_COMBO for a function, and DECL_INCOMPLETE for an incomplete type.
 const Type* Parser::whole_type(const Type* type, Place place,
                                std::string_view what) const
 {
@@ -98,8 +98,8 @@ void Parser::direct_layers(std::vector<Layer>& into, Declarator& named, Names na
         named.name = token_.text;
         advance();
     } else if (at(Tok::LParen)) {
-        // "(" starts a nested declarator, or a parameter list if the declarator has no
-        // name.
+        // "(" starts a nested declarator. If the declarator has no name, "(" may also
+        // start a parameter list.
         const Token& second = peek();
         bool is_list = names != Names::Needed && names != Names::Member &&
                        (second.kind == Tok::RParen || starts_type(second));

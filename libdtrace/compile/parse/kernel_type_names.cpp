@@ -55,7 +55,7 @@ bool Parser::reads_as_type(std::string_view raw, TypePlace place) const
     std::string_view rest = behind(raw, context_.text);
     skip_blanks(rest);
     if (rest.empty())
-        return place == TypePlace::Certain; // other places need text after the name
+        return place == TypePlace::Certain; // at other places, text must follow
     const bool starred = rest[0] == '*';
     switch (place) {
     case TypePlace::Certain:
@@ -96,8 +96,8 @@ const Type* Parser::kernel_typedef(std::string_view raw, TypePlace place) const
     return context_.target.kernel().type("", raw, TargetNames::Kind::Ordinary);
 }
 
-// Returns whether the text contains "KEYWORD NAME {" anywhere, for example "struct
-// task_struct {".
+// Returns whether the text contains "KEYWORD NAME {" anywhere, for example
+// "struct task_struct {".
 static bool defines_tag(std::string_view text, std::string_view keyword,
                         std::string_view name)
 {

@@ -209,8 +209,8 @@ Token Lexer::next(Mode mode)
 
 // Reads a token in Outer mode. A sequence of characters that probe descriptions may
 // contain is one token. If the sequence has no ':' and is a keyword or a type's name,
-// the token is that keyword or name. This also applies before '*', as in "int*p",
-// unless the option pspec is set.
+// the token is that keyword or name. A keyword or type's name may also end at a '*', as
+// in "int*p", unless the option pspec is set.
 Token Lexer::outer(Token token)
 {
     if (!is(peek(), spec_start) || text_.substr(pos_, 2) == "*/")
@@ -300,8 +300,8 @@ std::optional<std::string> Lexer::process_scope(std::size_t& end, Place at)
     return "pid" + macros_.value(name, at) + "`";
 }
 
-// Skips the keyword of a tag (struct, union, enum) after a scope, as in unix`struct
-// foo. Returns the offset of the name, or `at` if there is no keyword.
+// Skips the keyword of a tag (struct, union, enum) after a scope, for example in
+// "unix`struct foo". Returns the offset of the name, or `at` if there is no keyword.
 std::size_t Lexer::skip_tag_keyword(std::size_t at) const
 {
     for (std::string_view word : {"struct", "union", "enum"}) {

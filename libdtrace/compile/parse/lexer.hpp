@@ -2,15 +2,14 @@
 // Splits D text into tokens, one at a time, in the mode that the parser requests.
 //
 //   Mode::Code     expressions, statements, declarations
-//   Mode::Outer    places where a probe description may start. A sequence of characters
-//                  that descriptions may contain is one token, unless the sequence is a
-//                  keyword or starts with a type's name.
+//   Mode::Outer    places where a probe description may start. A probe description is
+//                  one token.
 //
 // The lexer consumes comments, #! lines and control lines. It passes each control line
 // to the parser's pragma handler.
 //
-// `/` closes an open predicate if the next character that is not whitespace is `;`, `{`
-// or `/`, or if there is no such character. Otherwise `/` is the division operator.
+// `/` closes an open predicate if `;`, `{`, `/` or the end of the text follows, perhaps
+// after whitespace. Otherwise `/` is the division operator.
 //
 // The text may contain any bytes, including NUL. The lexer's run time is linear in the
 // length of the text.
@@ -120,7 +119,7 @@ public:
 
     Token next(Mode mode);
     void open_predicate() { predicate_open_ = true; }
-    // Sets the number of the line after the current one.
+    // Sets the number of the line after the current line.
     void set_line(int line) { line_ = line - 1; }
     void set_file(const std::string* file, bool c_header = false)
     {
@@ -181,7 +180,7 @@ private:
 
 // Decodes an integer constant (prefix, digits, suffix) into the token. Returns the
 // number of characters read. Fails with INT_DIGIT if a digit is not valid in the
-// constant's base, or with the tag `overflow`.
+// constant's base. Fails with the tag `overflow` if the value exceeds 64 bits.
 std::size_t read_integer(std::string_view text, Token& token, Tag overflow);
 
 } // namespace dt

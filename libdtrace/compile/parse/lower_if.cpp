@@ -10,8 +10,8 @@
 //   p /this->%step == 3/ { e; }
 //
 // If a piece faults, no later piece runs at that firing. Each number is used only once
-// in a session, so a value that another clause has stored selects no piece. D programs
-// cannot use the variable, because % cannot be part of a name.
+// in a session, so a value from another clause never selects a piece of this clause. D
+// programs cannot use the variable, because % cannot be part of a name.
 #include "libdtrace/compile/passes.hpp"
 
 #include <utility>
@@ -102,9 +102,8 @@ private:
         current_->statements.push_back(std::move(statement));
     }
 
-    // Splits the statements into pieces at each `if`. Each piece becomes a clause. The
-    // piece with the number `after` runs after the last statement, or none if `after`
-    // is 0.
+    // Splits the statements into pieces at each `if`. Each piece becomes a clause. If
+    // `after` is not 0, the piece with this number runs after the last statement.
     void run(std::vector<Stmt> statements, std::uint32_t after)
     {
         for (std::size_t i = 0; i < statements.size(); ++i) {

@@ -2,9 +2,9 @@
 // Macro variables. $1 and $$1 are arguments of the program. The values of other macros,
 // such as $target and $pid, come from the session.
 //
-// An argument that the program does not use is an error, unless the option argref is
-// set. A missing argument is 0, or "" for $$n, if the option defaultargs is set.
-// Otherwise it is an error.
+// The option argref permits arguments that the program does not use. With the option
+// defaultargs, a missing argument is 0, or "" for $$n. Without these options, unused
+// and missing arguments are errors.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"

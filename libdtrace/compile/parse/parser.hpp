@@ -17,8 +17,8 @@
 // Invariants
 //   - token_ is the next token to parse. The lexer read it in the mode that was passed
 //     to advance(), or in Mode::Code if peek() had already read it.
-//   - Neither the depth of recursion nor the height of a tree exceeds max_depth. So
-//     later passes may recurse over the tree without checking the depth.
+//   - The depth of recursion and the height of a tree are at most max_depth. So later
+//     passes may recurse over the tree without checking the depth.
 #pragma once
 
 #include "libdtrace/compile/parse/lexer.hpp"
@@ -55,8 +55,8 @@ private:
         void add(const CAttributes& more);
     };
 
-    // The words before the declarators, such as "typedef unsigned" or "self const
-    // struct foo".
+    // The words before the declarators, for example "typedef unsigned" or
+    // "self const struct foo".
     struct Specifiers {
         const Type* type = nullptr;
         Storage storage = Storage::None;

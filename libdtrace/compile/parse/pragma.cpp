@@ -313,8 +313,8 @@ private:
         pos_ = end;
     }
 
-    // Skips to the closing quote. If there is none, skips to the end of the line; the
-    // parser reports the error.
+    // Skips the quoted text. If the line has no closing quote, skips to the end of the
+    // line; the parser reports the error.
     void skip_quoted(char quote)
     {
         for (++pos_; pos_ < text_.size() && text_[pos_] != '\n'; ++pos_) {

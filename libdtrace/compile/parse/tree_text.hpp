@@ -9,8 +9,8 @@
 namespace dt {
 
 // Writes a program's options, and then its clauses, variables, inlines and translators
-// in their order. The tree must not have been checked yet, so that names are as in the
-// program. Types and provider blocks are omitted.
+// in their order. Omits types and provider blocks. Call this before the checker
+// replaces names.
 std::string tree_text(const Unit& unit);
 
 } // namespace dt

@@ -20,8 +20,7 @@ static const Type* element_of(const Type* type)
     return type;
 }
 
-// Returns the alignment that the debug data declare, or 1 if they declare none or an
-// invalid one.
+// Returns the alignment that the debug data declare, or 1 if it is absent or invalid.
 static std::uint32_t alignment(const DebugType& described)
 {
     constexpr std::uint64_t most = 4096;

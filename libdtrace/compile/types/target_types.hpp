@@ -2,8 +2,6 @@
 // Converts types from the debug data of the traced process and of the kernel to D
 // types.
 //
-//   DebugTypes of a module ── type() ──> Type of the table, one for each entry
-//
 // complete() converts the members of a struct. So the conversion of a pointer does not
 // convert all types that can be reached from the pointer. Types that D also has, such
 // as int, become D's types. Pointers in types of a process are userland; pointers in

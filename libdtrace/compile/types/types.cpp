@@ -66,8 +66,9 @@ std::string_view take_word(std::string_view& text)
     return word;
 }
 
-// Returns the canonical name of an integer type: "unsigned long" for "long unsigned
-// int". Returns an empty string if a word cannot be part of an integer type.
+// Returns the canonical name of an integer type. For example, returns "unsigned long"
+// for "long unsigned int". Returns an empty string if a word cannot be part of an
+// integer type.
 std::string canonical_integer(std::string_view text)
 {
     int longs = 0;

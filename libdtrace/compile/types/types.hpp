@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The types of D: those of C, and string, stack, symaddr and dynamic.
+// The types of D: the types of C, and string, stack, symaddr, usymaddr and dynamic.
 //
 // A TypeTable owns all types. Equal types are the same object after resolve(). Complete
 // types are immutable. The members of a struct are filled in after the struct is
@@ -161,8 +161,8 @@ private:
 
 // Returns the text for messages, such as "struct foo *" or "dynamic variable".
 std::string type_text(const Type* type);
-// Returns a declaration such as "int (*f)(void)". Without a name, returns the type
-// alone.
+// Returns a declaration such as "int (*f)(void)". If the name is empty, returns only
+// the type.
 std::string declaration_text(const Type* type, std::string_view name);
 
 } // namespace dt

@@ -6,8 +6,8 @@
 //   - a member starts at a multiple of its alignment
 //   - a bit-field is inside one naturally aligned storage unit of its declared type;
 //     adjacent bit-fields can share the unit
-//   - an unnamed bit-field does not affect the struct's alignment; one of width 0 ends
-//     the current storage unit
+//   - an unnamed bit-field does not affect the struct's alignment; a bit-field of width
+//     0 ends the current storage unit
 //
 // Attributes can change these rules. A packed member starts at the next byte, unless it
 // has an explicit alignment. A packed bit-field starts at the next bit. #pragma pack

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes types as text for messages, -v and print(). A C declarator such as "int
-// (*name)[4]" is built outward from the name.
+// Writes types as text for messages, -v and print(). A C declarator such as
+// "int (*name)[4]" is built outward from the name.
 #include "libdtrace/compile/types/types.hpp"
 
 namespace dt {

@@ -9,9 +9,9 @@
 
 namespace dt {
 
-// `in` contains the kernel's types in the place Process. If `in` is null, only D's
-// types are known. An unknown type becomes long. A pointer to an unknown type becomes a
-// pointer to void.
+// Converts the type with the kernel's types in `in`, or only with D's types if `in` is
+// null. An unknown type becomes long. A pointer to an unknown type becomes a pointer to
+// void.
 const Type* written_type(std::string_view text, DebugTypes* in, TargetTypes& types);
 
 } // namespace dt

@@ -113,7 +113,7 @@ inline string io_mountpoint[struct dentry *d] = io_mount[d]->mnt_parent == io_mo
 inline string io_fileinfo_none[struct bio *b] =
     io_mapping[b] == 0 || io_mapping[b] & 3 ? "<none>" : "<unknown>";
 
-/* An inline copies its argument to each use of the parameter. A variable is evaluated only once. */
+/* An inline evaluates its argument at each use of the parameter, so the dentry is kept in a variable. */
 this struct dentry *io_dentry_here;
 
 translator fileinfo_t < struct bio *b > {

@@ -19,8 +19,8 @@ namespace dt {
 class ArenaMemory {
 public:
     static Result<ArenaMemory> create(const dt_arena_config& config);
-    // Creates an arena with the program part of `first`, mapped read-only, and with its
-    // own data and private parts. `first` must come from create(). `number` is 1 or
+    // Creates an arena that has the program part of `first`, mapped read-only. Its data
+    // part and private part are new. `first` must come from create(). `number` is 1 or
     // more, and unique.
     static Result<ArenaMemory> create_like(const ArenaMemory& first,
                                            std::uint64_t number);

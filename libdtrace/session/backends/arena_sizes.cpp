@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Determines the size of a session's arena, and adjusts the buffer sizes that options
-// set.
+// Determines the size of a session's arena, and adjusts the options that set buffer
+// sizes.
 //
 // The arena is sparse: only pages that are written use memory. But all buffers can
 // become full, so memory for all of them must be available at the start. If it is not,
@@ -8,9 +8,9 @@
 // the session. The limits on file sizes (RLIMIT_FSIZE) and on address space (RLIMIT_AS)
 // also apply.
 //
-// If a target's control group has little free memory, the arena is made small, and this
-// process touches the pages before the targets do. So the pages are charged to this
-// process.
+// If a target's control group has little free memory, the arena is made small. This
+// process then touches the pages first, so that they are charged to this process and
+// not to the target.
 #include "libdtrace/session/backends/arena_sizes.hpp"
 
 #include "dif/actions.h"
@@ -27,7 +27,7 @@ namespace dt {
 
 namespace {
 
-// one each for BEGIN and END, for tick and profile, for the agent, and for draining
+// private shards: for BEGIN and END, for tick and profile, for the agent, for draining
 constexpr dt_u32 n_private = 4;
 
 dt_u32 n_shards()
@@ -206,8 +206,8 @@ Layout layout_of(const dt_arena_config& config)
 struct Room {
     std::uint64_t file = no_limit;    // maximum size of each part
     std::uint64_t address = no_limit; // maximum size of all parts together
-    // maximum size of the data without the global variables, if this process must touch
-    // it
+    // maximum size of the memory that this process must touch: the data part without
+    // the global variables
     std::uint64_t touched = no_limit;
 };
 
@@ -296,7 +296,7 @@ static std::set<pid_t> pids_of_targets(const SessionState& state)
 constexpr std::uint64_t smallest_parked = 1 << 20;
 
 // Returns how many shards may be parked: one for each CPU, and more if the memory
-// allows. `group` is the memory that the targets' control groups still allow.
+// allows. `group` is the number of bytes that the targets' control groups still allow.
 static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& config,
                          std::uint64_t group)
 {
@@ -304,8 +304,8 @@ static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& confi
     if (state.options.by_user(DTRACEOPT_aggsize) &&
         config.options[DTRACEOPT_aggsize] < smallest_parked)
         return 0;
-    // With aggpercpu, a value's shard determines its CPU. A parked shard would break
-    // this rule, because its CPU's threads then use other shards.
+    // With aggpercpu, a value's shard determines its CPU. This would be wrong with
+    // parked shards, because the threads of their CPUs then use other shards.
     if (state.options.flags.aggpercpu)
         return 0;
     constexpr std::uint64_t most = 1 << 30;
@@ -328,14 +328,15 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
     room.address = address_space_left(0) / 2;
     const std::uint64_t smallest = smallest_arena_bytes(config);
     for (pid_t pid : pids_of_targets(state)) {
-        // A target that cannot map the smallest arena is traced with breakpoints.
+        // A target that cannot map even the smallest arena is traced with breakpoints.
+        // Its limit is ignored.
         const std::uint64_t left = address_space_left(pid) / 2;
         if (left >= smallest)
             room.address = std::min(room.address, left);
         group = std::min(group, control_group_left(pid));
     }
-    // Each group must allow at least eight times the size of the busy shards. If one
-    // does not, the arena is charged to this process.
+    // If a group allows less than eight times the size of the busy shards, the arena is
+    // charged to this process.
     const std::uint64_t busy = layout.data / config.n_shards * n_busy_shards();
     charged_to_us = group / 8 < busy;
     if (charged_to_us) {

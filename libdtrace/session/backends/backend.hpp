@@ -15,7 +15,7 @@
 // While tracing, add_probes, enable, plant and attach are called again for new programs
 // and modules. A backend is used for one tracing run.
 //
-// Functions that return int return 0, or -1 after SessionState::fail().
+// Functions with an int result return 0, or -1 after SessionState::fail().
 #pragma once
 
 #include "dif/engine.h"
@@ -37,8 +37,8 @@ public:
 
     // Creates the arena. Reduces buffer sizes in the options if necessary.
     virtual int make_arena() = 0;
-    // Prepares the agents that were started since the last call. Also called for a
-    // process that is grabbed while tracing.
+    // Prepares the agents that were started since the last call. Also called when a
+    // process is grabbed while tracing.
     virtual int prepare_agents() = 0;
     // Loads DOF into the arena, as dt_load() does.
     virtual int load(std::span<const std::byte> dof, dt_u32& first_clause,
@@ -52,7 +52,8 @@ public:
     virtual void touch_arenas() {}
     // Returns whether the consumer may return the memory of buffers to the system.
     virtual bool can_return_memory() const { return false; }
-    // Called before the first sites are planted in the process, and after an exec.
+    // Chooses the mechanism for a process. Called before its first sites are planted,
+    // and after an exec.
     virtual void choose_mechanism(ps_prochandle&) {}
     // Plants the sites of a process. Reports the sites that cannot be planted.
     virtual int plant(ps_prochandle& process, const std::vector<Site>& sites,
@@ -68,7 +69,7 @@ public:
 
     // Returns the id that this process writes into the lock of a shard.
     virtual std::uint32_t owner() const = 0;
-    // Returns a name for data that targets share through the D program, for example
+    // Returns the name of data that targets share through the D program, for example
     // "the variable n", or "". Targets that share data must belong to one trust domain.
     virtual const std::string& shared_between_targets() const = 0;
     // Called when a probe has been enabled or renamed.

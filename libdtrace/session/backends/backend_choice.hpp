@@ -28,8 +28,7 @@ struct BackendFacts {
 
 enum class BackendChoice {
     processes,
-    // profile samples only the traced processes, although the module could sample every
-    // CPU
+    // the module could sample every CPU, but profile samples only the traced processes
     processes_for_profile,
     module,
     module_unusable, // the program needs the module, which cannot be used

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Decides whether the processor's counter (TSC) may be used as the system's clock.
+// Decides whether the processor's counter (TSC) may be used as the system's clock. It
+// may be used in three cases:
 //
-// The TSC may be used if the kernel's clock source is tsc. Clock sources of virtual
-// machines also use the TSC. With these sources, the vDSO shows whether the kernel
-// trusts the TSC. The vDSO can read the time without a system call only if the TSC is
-// the same on all CPUs. A child process in which clock_gettime() is forbidden tests
-// whether the vDSO can do this.
-//
-// If the administrator has chosen another clock source, the vDSO always needs a system
-// call. In this case, the TSC is used if its rate is constant and its values agree on
-// all CPUs.
+// - The kernel's clock source is tsc.
+// - The vDSO can read the time without a system call. It can do this with the clock
+//   sources of virtual machines only if the TSC is the same on all CPUs. A child
+//   process tests this. In the child, the system call clock_gettime() is forbidden.
+// - The TSC's rate is constant, and its values agree on all CPUs. This case is for
+//   administrators who have chosen another clock source.
 #pragma once
 
 #include <string>

@@ -226,7 +226,7 @@ static std::string loaded_modules()
     return names;
 }
 
-// If modules were loaded, creates the probes that enabled descriptions match in them.
+// Creates probes in newly loaded modules for the enabled probe descriptions.
 void KernelBackend::look_at_modules(std::uint64_t now)
 {
     constexpr std::uint64_t every_ns = 500'000'000;
@@ -300,13 +300,14 @@ void KernelBackend::fire(std::uint32_t probe)
 
 void KernelBackend::tend(std::uint64_t now_ns)
 {
-    (void)s_.processes.retire_unused(now_ns); // their arena is the kernel's
+    // No arena is retired, because the kernel owns the only arena.
+    (void)s_.processes.retire_unused(now_ns);
     look_at_modules(now_ns);
     unwind_->pass_unknown(now_ns); // called last, because it may take longest
 }
 
-// Creates uprobes for the sites. The agent plants nothing in this case, and only
-// watches libraries.
+// Creates uprobes for the sites. The agent plants nothing, but watches for loaded
+// libraries.
 int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                          const StaticTable& statics)
 {

@@ -54,7 +54,8 @@ private:
     int match_new_modules();
 
     SiteReports& reports_;
-    const std::string nothing_; // targets cannot access the kernel's arena
+    const std::string
+        nothing_; // empty, because targets cannot access the kernel's arena
     bool prepared_ = false;
     std::optional<KernelUnwind> unwind_;
     std::uint32_t first_unattached_ =

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The connection to the kernel module: one open file of /dev/dtrace (abi/ioctl.h).
 //
-// The module changes the arena when the session requests it, and the consumer drains
-// the mapped arena. A list is passed in one ioctl(2) if it is not very long. Tracing
-// ends when the file is closed. The kernel closes it if this process dies.
+// The module owns the arena and changes it on request. The consumer maps the arena and
+// drains it. Tracing ends when the file is closed. The kernel closes the file if this
+// process dies.
 #pragma once
 
 #include "abi/ioctl.h"

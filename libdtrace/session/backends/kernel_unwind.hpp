@@ -3,8 +3,8 @@
 // (kmod/unwind.h). There is one table for each file whose text a process has mapped.
 //
 // A table is passed once. A target's mappings are passed before its probes fire. The
-// module requests the mappings again if ustack() finds text in no known mapping, or if
-// the mappings are older than a second.
+// module requests the mappings again if ustack() finds a text address outside the known
+// mappings, or if the mappings are older than a second.
 #pragma once
 
 #include "libdtrace/session/backends/kernel_device.hpp"

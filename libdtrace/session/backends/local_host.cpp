@@ -172,7 +172,7 @@ pid_t parent_of(pid_t pid)
 
 int op_progenyof(dt_host*, dt_u64 pid)
 {
-    // Limited because parents may change during the walk.
+    // Limits the walk, because parents may change during the walk.
     constexpr int max_generations = 4096;
     pid_t ancestor = ::getpid();
     for (int i = 0; i < max_generations && ancestor > 0; i++) {

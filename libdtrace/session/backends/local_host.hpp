@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The consumer as a host of the engine. BEGIN, END, tick and profile fire here. Loads
-// of user memory fault, and variables such as pid describe the consumer. Each thread
-// needs its own LocalHost.
+// The consumer as a host of the engine. BEGIN, END, tick and profile fire here. A load
+// from user memory causes a fault. Variables such as pid describe the consumer. Each
+// thread needs its own LocalHost.
 #pragma once
 
 #include "dif/engine.h"

@@ -126,7 +126,7 @@ std::uint64_t control_group_left(const std::string& groups,
             std::string path = line.substr(second + 1);
             if (each.root != "/" && (path + "/").starts_with(each.root + "/"))
                 path = path.substr(each.root.size());
-            // from the group up to the root of the mount
+            // Checks the group and its parents up to the root of the mount.
             for (;;) {
                 left = std::min(left, left_in(each.folder + path, unified));
                 const std::size_t slash = path.rfind('/');

@@ -59,8 +59,8 @@ int ProcessBackend::make_arena()
     return 0;
 }
 
-// Returns the arena for a domain that has none yet. This is the first arena if all
-// targets are in one domain. Otherwise creates an arena.
+// Returns the arena for a domain that does not have one yet. If all targets are in one
+// domain, this is the first arena. Otherwise it is a new arena.
 Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t domain)
 {
     if (!has_own_arena_ && !first_arena_is_used_) {
@@ -130,8 +130,8 @@ void ProcessBackend::tend(std::uint64_t now_ns)
     }
 }
 
-// If there are many sites, the first agent prepares for them while this process
-// continues.
+// Prepares the new agents. If there are many sites, the first agent prepares for them
+// while this process continues.
 int ProcessBackend::prepare_agents()
 {
     const bool first = prepared_.empty();
@@ -211,8 +211,8 @@ void ProcessBackend::touch_arenas()
         touch(*arena);
 }
 
-// Touches the memory that firings will write to, before a target does. So the memory is
-// charged to dtrace's control group.
+// Touches the memory to which firings will write. It is then charged to dtrace's
+// control group, and not to the group of a target.
 void ProcessBackend::touch(ArenaMemory& arena)
 {
     if (!arena_is_charged_to_us_)

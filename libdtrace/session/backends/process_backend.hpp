@@ -3,14 +3,13 @@
 // ptrace-agent (breakpoints), and in the targets (jumps into the injected runtime).
 //
 // Each trust domain has its own agent and its own arena, so that targets share memory
-// only with targets of their domain. All arenas have the same program part. The
-// consumer accepts the records of a probe only from the arena of its process's domain.
-// The clauses of BEGIN, END and tick run in the first arena.
+// only with targets of their domain. All arenas have the same program part. If a probe
+// is in a process, the consumer accepts its records only from the arena of this
+// process's domain. The clauses of BEGIN, END and tick run in the first arena.
 //
 //   one domain        The agent and the targets also use the first arena.
-//   several domains   The first arena is only the consumer's own. After each of its
-//                     clauses, the consumer copies the D program's scalar variables
-//                     from there to all other arenas.
+//   several domains   Only the consumer uses the first arena. After each of its clauses,
+//                     it copies the D program's scalar variables to all other arenas.
 //
 // If targets share data through the program (shared_variables.hpp), only one domain is
 // possible.
@@ -76,7 +75,7 @@ private:
     std::set<std::size_t> prepared_;   // domains for which prepare() was called
     bool first_arena_is_used_ = false; // the targets of a domain use the first arena
     std::string shared_;
-    // the first arena is only the consumer's own
+    // only the consumer uses the first arena
     bool has_own_arena_ = false;
     // Protects state.domain_arenas, which the timer thread reads.
     std::mutex arenas_lock_;

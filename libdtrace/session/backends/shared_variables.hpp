@@ -16,7 +16,8 @@
 
 namespace dt {
 
-// Returns a name for such data, for example "the variable n", or "" if there is none.
+// Returns the name of data that must be shared, for example "the variable n". Returns
+// "" if there is no such data.
 std::string shared_between_targets(const SessionState& state);
 
 } // namespace dt

@@ -24,7 +24,7 @@ extern char** environ;
 
 namespace dt {
 
-// Blanks lines that begin with `#!`.
+// Makes lines that begin with `#!` empty.
 static std::string without_interpreter(std::string_view text)
 {
     std::string out;
@@ -170,16 +170,16 @@ static Result<int> run(std::vector<std::string> args, int in, int out)
 Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
                                const std::string& name)
 {
-    // A line marker gives the script's name. "<program>" replaces names that would need
-    // quoting in C.
+    // The line marker contains the script's name. "<program>" replaces names that would
+    // need quoting in C.
     bool plain = std::none_of(name.begin(), name.end(), [](unsigned char c) {
         return c < ' ' || c == '"' || c == '\\';
     });
     const std::string marker =
         "# 1 \"" + (!plain || name.empty() ? "<program>" : name) + "\"";
     std::string first = marker + "\n";
-    // __STDC__ is 0 in the dialects a and t. The flag 3 means "system header", where a
-    // redefinition causes no warning.
+    // __STDC__ is 0 in the dialects a and t. The flag 3 means "system header", in which
+    // a redefinition causes no warning.
     if (by.dialect == 'a' || by.dialect == 't')
         first += "# 1 \"<stdc>\" 1 3\n#undef __STDC__\n#define __STDC__ 0\n" + marker +
                  " 2\n";

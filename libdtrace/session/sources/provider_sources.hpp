@@ -19,7 +19,8 @@ public:
     std::string take(const ProviderBlock& block, const ProviderProbe& probe);
 
 private:
-    std::map<std::string, std::string> owners_; // "shop:::start on line 3"
+    // from a C name to its probe, for example "shop:::start on line 3"
+    std::map<std::string, std::string> owners_;
 };
 
 // Carried: the program contains the D text of the provider. Left: it does not (-x

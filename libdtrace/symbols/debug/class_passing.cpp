@@ -8,8 +8,8 @@ namespace dt {
 static constexpr int max_depth = 64; // limit for nested classes
 
 // Returns whether the entry is a "user-provided" copy constructor, move constructor or
-// destructor. The author declared such a function, and did not delete or default it in
-// the class.
+// destructor. This means that the author declared it, and neither deleted nor defaulted
+// it in the class.
 static bool is_special_function(Dwarf_Die* die, Dwarf_Die* of)
 {
     std::string_view name = name_of(die), class_name = name_of(of);

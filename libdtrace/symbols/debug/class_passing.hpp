@@ -3,8 +3,8 @@
 // the purposes of calls" (Itanium C++ ABI, 3.1.2.3).
 //
 // Some compilers record the result (DW_AT_calling_convention). Otherwise, the class's
-// declarations and members determine the result. The result is Unknown if it depends on
-// whether a function is defaulted, but the debug data do not record that.
+// declarations and members determine the result. If the result depends on whether a
+// function is defaulted, and the debug data do not record this, the result is Unknown.
 #pragma once
 
 #include "libdtrace/symbols/debug/dwarf_entry.hpp"

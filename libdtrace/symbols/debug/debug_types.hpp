@@ -81,13 +81,14 @@ struct DebugFunction {
     std::vector<DebugParameter> parameters;
     DebugRef result = 0;
     bool varargs = false;
-    // Whether the function may take its arguments in other ways than the ABI says.
+    // Whether the function's calling convention may differ from the ABI.
     bool own_convention = false;
 };
 
 struct DebugVariable {
     DebugRef type = 0;
-    // Link-time address. Nullopt if defined in another file or thread-local.
+    // Link-time address. Nullopt if the variable is thread-local or defined in another
+    // file.
     std::optional<std::uint64_t> addr;
     // Whether this is a per-CPU variable of the kernel. Its symbol is relative to each
     // CPU's base.

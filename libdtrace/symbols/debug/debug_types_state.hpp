@@ -105,8 +105,8 @@ struct DwarfTypes::State {
 
     DebugRef ref(const Dwarf_Die& die);
     DebugRef type_of(Dwarf_Die* die);
-    // Visits all units. A split-off unit (.dwo) replaces its skeleton, if its file may
-    // be opened (debug_folders.hpp). Split-off type units are not found.
+    // Visits all units. A split-off unit (.dwo) replaces its skeleton if the .dwo file
+    // may be opened (debug_folders.hpp). Split-off type units are not found.
     template <class F> void for_units(Dwarf* from, F visit) const;
     void build_index();
     void index_entries(Dwarf_Die* parent, bool cxx, int depth);

@@ -21,7 +21,7 @@ namespace dt {
 // number.
 constexpr std::size_t max_units = std::size_t{1} << 19;
 
-// Returns whether the language may pass arguments in other ways than C.
+// Returns whether the language may pass arguments differently from C.
 static bool has_own_convention(int language)
 {
     constexpr int swift = 0x1e;
@@ -56,9 +56,8 @@ static std::uint64_t most_debug_bytes()
                               static_cast<std::uint64_t>(page) / 8);
 }
 
-// Checks the sizes in the headers of debug sections, because libdw and zlib allocate
-// that much memory. The file may be a thousand times smaller. Returns the sum of the
-// sizes.
+// Checks the sizes in the headers of debug sections. libdw and zlib allocate that much
+// memory, even if the file is a thousand times smaller. Returns the sum of the sizes.
 static Result<std::uint64_t> check_debug_bytes(Elf* elf)
 {
     const std::uint64_t largest = most_debug_bytes();

@@ -130,7 +130,7 @@ private:
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
             type == STT_TLS || type == STT_FILE || type == STT_SECTION)
             return;
-        // ElfTables::functions() contains the functions with a size and a name.
+        // ElfTables::functions() already contains the functions with a size and a name.
         bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
         if (!function)
             out_.symbols.push_back(symbol.st_value);
@@ -146,7 +146,7 @@ private:
         // LSDA tables are rarely in other sections.
         const ElfSection* section = file.find(".gcc_except_table");
         auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
-        // Limited because forged functions could all share one long table.
+        // The limit is needed because forged functions could all share one long table.
         std::size_t left = bytes ? 2 * bytes->size() : 0;
         for (const Frame& frame : read_frames(file)) {
             framed.push_back(frame.range.addr);

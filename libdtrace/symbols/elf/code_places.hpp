@@ -30,8 +30,8 @@ struct CodePlaces {
     bool absolute = false;                 // the file is linked to fixed addresses
 };
 
-// Reads the places of an image. The file's size and elf_limits limit the time that this
-// takes.
+// Reads the places of an image. The time is limited by the file's size and by
+// elf_limits.
 CodePlaces read_code_places(ParsedElf& image);
 
 } // namespace dt

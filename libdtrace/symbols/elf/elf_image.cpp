@@ -152,10 +152,9 @@ Result<std::span<const std::byte>> ElfImage::bytes(std::uint64_t at,
                 return loaded.error();
             window = windows_.emplace(base, std::move(*loaded)).first;
         }
-        // The windows of overlapping segments may begin at the same address, but only
-        // one window for each address is stored. If that window was read from the
-        // shorter segment, it may end before the requested range does. In that case the
-        // range is read into a buffer of its own.
+        // Only one window is stored for each address. If windows of overlapping
+        // segments begin at the same address, the stored window may end before the
+        // requested range does. The range is then read into a buffer of its own.
         if (window->second.size() >= at - base + n_bytes)
             return std::span<const std::byte>(window->second)
                 .subspan(at - base, n_bytes);

@@ -32,9 +32,10 @@ namespace dt {
 struct ElfSource {
     Fd fd;                        // empty if `bytes` contains the image
     std::vector<std::byte> bytes; // an image that is not a file, such as the vDSO
-    // The path is for messages, and for finding debug files by .gnu_debuglink below
-    // `root` ("/proc/PID/root" for a file that a process of another mount namespace has
-    // mapped). The .gnu_debuglink of bytes is ignored if the path contains no slash.
+    // The path is used in messages, and to find debug files by .gnu_debuglink. Debug
+    // files are searched for below `root`, which is "/proc/PID/root" if the file was
+    // mapped in another mount namespace. The .gnu_debuglink of bytes is ignored if the
+    // path contains no slash.
     std::string path, root;
 };
 

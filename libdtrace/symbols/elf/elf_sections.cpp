@@ -232,8 +232,8 @@ Result<Ok> ElfSections::read_program_headers()
     return Ok{};
 }
 
-// Reads the section headers. Invalid headers cause no error, because PT_DYNAMIC also
-// leads to symbols.
+// Reads the section headers. Invalid headers cause no error, because symbols can also
+// be found through PT_DYNAMIC.
 void ElfSections::read_section_headers()
 {
     std::size_t count = 0, names_index = 0;

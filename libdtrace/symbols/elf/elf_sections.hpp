@@ -40,7 +40,7 @@ template <class T> std::optional<T> read_at(Bytes bytes, std::uint64_t offset)
     return value;
 }
 
-// Limited because many entries of a table can share one long string.
+// The limit is needed because many entries of a table can share one long string.
 constexpr std::size_t max_string_bytes = std::size_t{1} << 20;
 // Returns the NUL-terminated string at an offset. Returns nullopt if there is no NUL,
 // or if the string is longer than max_bytes.
@@ -68,7 +68,7 @@ public:
     Result<std::vector<std::byte>> read(std::uint64_t offset,
                                         std::uint64_t n_bytes) const;
     // Reads bytes into the caller's memory, and returns their number. Any thread may
-    // call it.
+    // call this function.
     Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const;
     // Returns the segment's file data from the link-time address addr, but at most
     // max_bytes.

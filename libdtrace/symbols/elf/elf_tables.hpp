@@ -81,8 +81,7 @@ public:
     // Returns the functions from all sources. Sources that are invalid or unreadable
     // are omitted. An image without any source has an empty table.
     virtual const FunctionTable& functions() = 0;
-    // Does the same as FunctionTable::match() and FunctionTable::suggest(), where names
-    // are demangled.
+    // Does the same as FunctionTable::match() and FunctionTable::suggest().
     virtual std::vector<const Function*> match(std::string_view glob) = 0;
     virtual std::vector<std::string> suggest(std::string_view name) = 0;
     // Returns the messages about tables of the file that were truncated because they

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Every FDE of .eh_frame covers a function or a part of one. The FDE begins with the
-// start and the length of this range, in the encoding that 'R' in the augmentation of
-// the CIE gives (LSB 10.5). With 'z', augmentation data follow. With 'L', these data
-// contain the address of the language table (LSDA).
+// start and the length of this range. The augmentation of the CIE describes the format
+// (LSB 10.5): 'R' gives the encoding of the start and the length. 'z' means that
+// augmentation data follow. 'L' means that these data contain the address of the
+// language table (LSDA).
 #include "libdtrace/symbols/elf/frame_functions.hpp"
 
 #include "libdtrace/symbols/elf/split_off.hpp"

@@ -122,8 +122,8 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
         Function& function = functions_.back();
         // Aliases in assembly code may have different sizes.
         function.n_bytes = std::max(function.n_bytes, symbol.n_bytes);
-        // A name that is in two symbol tables is stored once. Other names may be
-        // between its two symbols, so the last 16 names are compared.
+        // A name may be in two symbol tables, but is stored only once. The two symbols
+        // need not be adjacent, so the last 16 names are compared.
         bool known = false;
         for (std::uint32_t i = 0; i < std::min(function.n_names, 16U); i++)
             known |= names_[names_.size() - 1 - i].text == symbol.name.text;

@@ -38,8 +38,9 @@ struct FunctionName {
     Binding binding = Binding::local;
     bool indirect = false;    // GNU_IFUNC: the address is that of the resolver
     bool old_version = false; // name@VERSION: a new program would not be linked to it
-    bool from_frame = false;  // only .eh_frame describes it; named fde.ADDRESS
-    bool split_off = false;   // a part such as NAME.cold; from_frame is also true
+    // only .eh_frame describes the function, which is named fde.ADDRESS
+    bool from_frame = false;
+    bool split_off = false; // a part such as NAME.cold; from_frame is also true
 
     // Returns whether this names a part that the compiler split off from a function.
     bool is_of_part() const;
@@ -64,9 +65,9 @@ class FunctionTable {
 public:
     FunctionTable() = default;
     explicit FunctionTable(std::vector<FunctionSymbol> symbols);
-    // Returns a table that consists of these functions and their names. Returns nullopt
-    // unless the functions have strictly ascending addresses, and each function has at
-    // least one name, which follows the names of the function before it.
+    // Returns a table of these functions and their names. The functions must have
+    // strictly ascending addresses. Each function must have at least one name, and its
+    // names must follow the names of the previous function. Otherwise returns nullopt.
     static std::optional<FunctionTable> from_parts(std::vector<Function> functions,
                                                    std::vector<FunctionName> names);
 
@@ -88,7 +89,8 @@ public:
     const Function* find(std::string_view name) const;
     std::vector<const Function*> find_all(std::string_view name) const;
     // Returns the functions that a glob or a name matches, sorted by address. Each
-    // alias is compared mangled, demangled, and demangled without parameters.
+    // alias is compared in three forms: mangled, demangled, and demangled without
+    // parameters.
     std::vector<const Function*> match(std::string_view glob) const;
     // Returns at most `limit` similar names, nearest first.
     std::vector<std::string> suggest(std::string_view name,

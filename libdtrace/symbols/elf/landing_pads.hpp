@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Internal to symbols/: reads the landing pads, where the handling of exceptions
-// starts, from a function's exception table (LSDA).
+// Internal to symbols/: reads landing pads from a function's exception table (LSDA).
+// The handling of an exception starts at a landing pad.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_sections.hpp"

@@ -108,7 +108,8 @@ CanonicalFrame at_first_address(CanonicalFrame from, Bytes instructions,
     Operands operands(instructions);
     while (!operands.at_end()) {
         std::uint8_t opcode = operands.byte();
-        switch (opcode & 0xc0) { // these three opcodes contain an operand
+        // the low bits of these three opcodes contain an operand
+        switch (opcode & 0xc0) {
         case DW_CFA_advance_loc:
             return now;
         case DW_CFA_offset:

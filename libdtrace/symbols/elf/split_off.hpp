@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Internal to symbols/: finds the ranges of .eh_frame that are not functions, but parts
-// that a compiler split off. With symbols, such a part is named NAME.cold.
+// that a compiler split off. In a file with symbols, such a part is named NAME.cold.
 //
 // Either of two criteria identifies a part:
 // - The rule for the caller's stack pointer at the part's start differs from the rule
-//   in the CIE. So other code has already moved the stack pointer.
+//   in the CIE. This means that other code has already moved the stack pointer.
 // - The previous range in .eh_frame is not directly before the part in the text, and
 //   contains a conditional branch to the part's start. Compilers list the parts of a
 //   function together.

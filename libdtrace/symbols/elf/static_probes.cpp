@@ -42,8 +42,8 @@ bool is_nop(std::span<const std::byte> text)
            (byte(at) == 0x90 || (byte(at) == 0x0f && byte(at + 1) == 0x1f));
 }
 
-// The second nop of dtrace/sdt.h. Without its first one or two bytes, it is still a
-// nop. So is_inside_nop_10() also examines bytes before the address.
+// The second nop of dtrace/sdt.h. It also contains nops that start at its second and
+// third byte. So is_inside_nop_10() examines the bytes before an address.
 constexpr std::array<unsigned char, 10> nop_10 = {0x66, 0x2e, 0x0f, 0x1f, 0x84,
                                                   0,    0,    0,    0,    0};
 

@@ -156,9 +156,10 @@ std::uint64_t KernelSymbols::end_of(std::size_t entry) const
     if (entry + 1 == entries_.size())
         return end;
     const Entry& next = entries_[entry + 1];
-    // A symbol extends to the next symbol of its module, unless that symbol is outside
-    // the module's range. In the kernel proper, the next symbol must be less than 1 GiB
-    // away. Otherwise the symbol ends at `end`.
+    // If the next symbol is in the same module, the symbol extends to the next symbol.
+    // In the kernel proper, the next symbol must be less than 1 GiB away. In other
+    // modules, it must not be after `end`. Otherwise the symbol ends at `end` or at the
+    // next symbol, whichever is lower.
     constexpr std::uint64_t largest = std::uint64_t{1} << 30;
     const bool goes_on =
         next.module == its.module &&

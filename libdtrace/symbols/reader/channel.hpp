@@ -42,9 +42,10 @@ public:
     {
     }
 
-    // Sends a message. In a reply, `has_news` says that the file has new cuts
-    // (reader_take_cuts). Errors: gone if the other process has exited; limit if the
-    // body is too large; the errors of memfd_create(2); those of `wait`.
+    // Sends a message. In a reply, `has_news` says that the file has new messages about
+    // truncated tables (reader_take_cuts). Errors: gone if the other process has
+    // exited; limit if the body is too large; the errors of memfd_create(2); those of
+    // `wait`.
     Result<Ok> send(std::uint32_t word, std::span<const std::byte> body, int fd = -1,
                     bool has_news = false);
     // Errors: gone if the other process has exited; corrupt if the message is

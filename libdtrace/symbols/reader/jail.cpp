@@ -196,8 +196,9 @@ Result<Ok> limit_resource(__rlimit_resource what, rlim_t most)
 }
 
 // Limits the private memory of the process to half of the machine's memory. The parsers
-// limit what they need for one file to three eighths of it (DwarfTypes). dtrace limits
-// the CPU time of each request. The limit here ends a reader that outlives dtrace.
+// use at most three eighths of the machine's memory for one file (DwarfTypes). The
+// limit on CPU time ends a reader that outlives dtrace. dtrace itself limits the CPU
+// time of each request.
 Result<Ok> limit_resources()
 {
     constexpr rlim_t longest_s = 3600;
@@ -219,7 +220,7 @@ void close_between(unsigned first, unsigned last)
         ::close(static_cast<int>(fd));
 }
 
-// Replaces the standard descriptors by /dev/null, and closes all others.
+// Replaces the standard descriptors with /dev/null, and closes all other descriptors.
 void close_descriptors(int kept)
 {
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);

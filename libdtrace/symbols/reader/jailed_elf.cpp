@@ -98,8 +98,8 @@ std::optional<std::uint64_t> JailedElf::find_variable(std::string_view name)
     return found;
 }
 
-// Asks the process for tables first, because most files have no DWARF and then need no
-// process of their own.
+// Asks the process that reads tables whether the file has DWARF. Most files have none,
+// so no other process is needed for them.
 Result<std::unique_ptr<DebugTypes>> JailedElf::open_types()
 {
     bool there = false;

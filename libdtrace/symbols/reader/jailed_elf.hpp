@@ -34,9 +34,9 @@ public:
 private:
     JailedElf(std::shared_ptr<SymbolReader> reader,
               std::shared_ptr<const ElfSource> source);
-    // Sends a request and reads its reply. Returns the reply's bytes, so that they can be
-    // kept. On failure returns an empty body, and the value is what `read` has read so
-    // far.
+    // Sends a request and reads its reply. Returns the reply's bytes, so that they can
+    // be kept. On failure, returns an empty body, and the data that `read` fills may be
+    // incomplete.
     template <class Read>
     MessageBody request(ReaderWord word, const MessageWriter& arguments, Read read);
     Result<std::unique_ptr<DebugTypes>> open_types();

@@ -17,10 +17,10 @@ namespace {
 constexpr const char* invalid_message =
     "its debug data made the reader send an invalid message";
 
-// Returns whether the reader may open a path while it reads `source`. It may open files
-// in the debug folders, in the same folders below the root of the source, and files next
-// to the source or in the directory .debug next to it. These are the places that
-// find_debug_file() and libdw search.
+// Returns whether the reader may open a path while it reads `source`. The reader may
+// open files in these directories, which find_debug_file() and libdw search:
+// - debug_folders(), also below the root of the source
+// - the directory of the source, and the directory .debug in it
 bool may_open(const fs::path& path, const ElfSource& source)
 {
     if (in_debug_folder(path))

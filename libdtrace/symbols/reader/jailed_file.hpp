@@ -2,9 +2,9 @@
 // A file that is open in a reader process. If the process was replaced, the file is
 // opened again.
 //
-// If the file ends the reader, the request is repeated once in a new process, because
-// the reader may have ended for another reason. If that process ends as well, or if the
-// request exceeded the time limit, the file is not read again.
+// If the reader ends during a request, the request is repeated once in a new process,
+// because something other than the file may have ended the reader. If that process ends
+// as well, or if the request exceeded the time limit, the file is not read again.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -37,17 +37,18 @@ public:
     // Opens the file. Errors: those of ElfImage::open(); corrupt if the file ends the
     // reader; those of ReaderProcess::start().
     Result<ElfFacts> open();
-    // Sends a request. `arguments` follow the number of the file. Errors: corrupt if the
-    // file ends the reader; those that the reader returns. take_cuts() also reports the
-    // errors. Any thread may call it.
+    // Sends a request. `arguments` follow the number of the file. Any thread may call
+    // this function. Errors: corrupt if the file ends the reader; those that the reader
+    // returns. take_cuts() also reports these errors.
     Result<ReaderMessage> call(ReaderWord request, const MessageWriter& arguments = {});
     // After this call, the file is not opened again in a new process, because the
     // results that the old process returned would have no meaning there.
     void forbid_reopening() { reopen_ = Reopen::forbidden; }
 
     const std::shared_ptr<const ElfSource>& source() const { return source_; }
-    // Returns the new cuts of the file (ElfTables::take_cuts()), and the reason if the
-    // file is no longer read. `what` is the kind of data that is lost then.
+    // Returns new messages about truncated tables (ElfTables::take_cuts()). If the file
+    // is no longer read, also returns the reason. `what` is the kind of data that is
+    // missing then.
     std::vector<std::string> take_cuts(std::string_view what);
     // Records that a reply was malformed. The file is not read again.
     void reject_reply();
@@ -66,10 +67,10 @@ private:
     Reopen reopen_ = Reopen::allowed;
     // The mutex of slot_ protects these members.
     std::uint64_t opened_in_ = 0; // ReaderSlot::n_started() when the file was opened
-    std::string trouble_;         // why the file is not read; empty if it is
+    std::string trouble_;         // why the file is no longer read, or ""
     bool trouble_taken_ = false;
     std::vector<std::string> failures_; // other errors that the reader returned
-    bool has_news_ = false; // the process has cuts that were not requested yet
+    bool has_news_ = false;             // the process has new messages for take_cuts()
 };
 
 } // namespace dt

@@ -92,7 +92,7 @@ void write_facts(MessageWriter& out, const ElfFacts& facts)
         out.put(range).text(name);
 }
 
-// The checks are those of ElfSections::read_program_headers().
+// Makes the same checks as ElfSections::read_program_headers().
 bool read_facts(MessageReader& in, ElfFacts& facts)
 {
     facts.machine = in.get<std::uint16_t>();
@@ -128,8 +128,8 @@ bool read_facts(MessageReader& in, ElfFacts& facts)
     return in.ok();
 }
 
-// How a message contains a name: the bytes of all names follow each other at the end of
-// the message.
+// A name in a message. The bytes of all names are at the end of the message, one name
+// after the other.
 struct NameInMessage {
     std::uint32_t n_bytes = 0;
     Binding binding = Binding::local;

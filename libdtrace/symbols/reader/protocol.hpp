@@ -5,9 +5,10 @@
 // own: to open a file, and for the path of a descriptor. Both programs are the same
 // binary, so the protocol has no version.
 //
-// The reader parses files of hostile targets, so dtrace does not trust its replies. Each
-// read_*() function checks what the rest of dtrace takes for granted, for example that
-// addresses ascend and that indices are in range. It returns false if the check fails.
+// The reader parses files of hostile targets, so dtrace does not trust its replies.
+// Each read_*() function checks the conditions on which the rest of dtrace relies, for
+// example that addresses ascend and that indices are in range. It returns false if the
+// check fails.
 #pragma once
 
 #include "base/message.hpp"
@@ -19,9 +20,8 @@
 
 namespace dt {
 
-// Requests to the reader; ReaderServer::answer() dispatches them. The
-// body begins with the number of the image, except that the body of `close` is a list of
-// numbers.
+// Requests to the reader; ReaderServer::answer() dispatches them. The body begins with
+// the number of the image. The body of `close` is a list of such numbers.
 // clang-format off
 #define READER_REQUESTS(X) /* X(name) */ \
     X(open) X(close) X(functions) X(match) X(suggest) X(take_cuts) X(find_variable) \
@@ -48,7 +48,7 @@ Error read_error(MessageReader& in);
 void write_facts(MessageWriter& out, const ElfFacts& facts);
 bool read_facts(MessageReader& in, ElfFacts& facts);
 
-// The names of the table that was read are views into the bytes of the message.
+// The names in the table that read_functions() returns are views into the message.
 void write_functions(MessageWriter& out, const FunctionTable& table);
 bool read_functions(MessageReader& in, FunctionTable& table);
 

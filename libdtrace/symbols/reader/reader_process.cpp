@@ -41,8 +41,8 @@ void collect_killed()
                   [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
 }
 
-// Undoes the signal handlers that dtrace has installed. The terminal sends its signals
-// to dtrace, which then ends the reader.
+// Resets the signal handlers that dtrace has installed. Ignores SIGINT and similar
+// signals, because the terminal also sends them to dtrace, which then ends the reader.
 void reset_signals()
 {
     for (int number = 1; number < NSIG; number++)
@@ -63,8 +63,8 @@ ReaderProcess::start(std::function<void(Fd)> serve, Limits limits)
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
         return errno_error("start a symbol reader: socketpair");
-    // If dtrace was started without standard descriptors, a socket may have their
-    // numbers, which the jail uses for /dev/null.
+    // If dtrace was started without standard descriptors, the socket may have the
+    // number 0, 1 or 2. The jail uses these numbers for /dev/null.
     Fd own(ends[0]), low(ends[1]), readers(::fcntl(low.get(), F_DUPFD_CLOEXEC, 3));
     low.reset();
     if (!readers)
@@ -111,9 +111,9 @@ std::uint64_t ReaderProcess::cpu_ns() const
            static_cast<std::uint64_t>(used.tv_nsec);
 }
 
-// Waits for the process, which has exited or was killed, and returns a description of
-// its status. A process that does not end within a second is not waited for: a killed
-// process may be inside an uninterruptible read.
+// Waits for the process, which has exited or was killed. Returns a description of its
+// status. Waits at most one second, because a killed process may be inside an
+// uninterruptible read.
 std::string ReaderProcess::reap()
 {
     int status = 0;
@@ -174,7 +174,8 @@ Result<Ok> ReaderProcess::wait(int socket, short events)
     }
 }
 
-// Answers a request of the reader. The reader can name any path, so open_file() decides.
+// Answers a request of the reader. The reader can request any path. open_file() decides
+// whether the reader receives the file.
 Result<Ok> ReaderProcess::serve(const ReaderMessage& request, const OpenFile& open_file)
 {
     MessageWriter out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A reader process, as dtrace sees it: starts it, sends it requests, and limits the
-// time that a reply may take.
+// Starts a reader process, sends requests to it, and limits the time that a reply may
+// take.
 #pragma once
 
 #include "base/fd.hpp"

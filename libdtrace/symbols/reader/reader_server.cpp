@@ -92,8 +92,8 @@ private:
         return static_cast<bool>(channel_.send(reader_error, out.body()));
     }
 
-    // Collects the new cuts of the image that the request was about. Returns whether
-    // there are cuts that dtrace has not requested yet.
+    // Collects new messages about truncated tables of the image that the request was
+    // about. Returns whether there are messages that dtrace has not requested yet.
     bool collect_cuts(const ReaderMessage& request)
     {
         if (request.word == reader_close || request.word == reader_demangle)
@@ -297,7 +297,7 @@ private:
     int socket_;
     Channel channel_;
     std::map<std::uint64_t, std::unique_ptr<ParsedElf>> images_;
-    // The cuts of each image that dtrace has not requested yet.
+    // The messages of take_cuts() that dtrace has not requested yet, for each image.
     std::map<std::uint64_t, std::vector<std::string>> cuts_;
 };
 

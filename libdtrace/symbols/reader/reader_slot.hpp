@@ -28,7 +28,7 @@ public:
     // `may_replace` is true, a process that does not know all of them is replaced.
     // Errors are as in ReaderProcess::start().
     Result<ReaderProcess*> process(bool may_replace);
-    // Numbers of files that are still open in the process, but that nobody uses. The
+    // Numbers of files that are still open in the process, but are no longer used. The
     // next request closes them.
     std::vector<std::uint64_t> unused;
     // Returns how many processes the slot has started.

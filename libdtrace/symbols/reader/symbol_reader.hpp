@@ -5,15 +5,16 @@
 //                  ├── a reader process for each file whose DWARF is needed
 //                  └── a reader process that demangles names
 //
-// A file that takes over its reader must not forge the tables of another user's files,
-// because dtrace plans its patches from these tables. Therefore each owner has a reader.
-// A file that others may write to, and a copy of memory, have one each. All files share
-// one reader if dtrace has no right to trace processes of other users (CAP_SYS_PTRACE).
+// A hostile file may take control of its reader. It must not forge the tables of
+// another user's files, because dtrace plans its patches from these tables. Therefore
+// the files of each owner have their own reader. A file that other users may write to
+// has its own reader, and so has each copy of memory. All files share one reader if
+// dtrace has no right to trace processes of other users (CAP_SYS_PTRACE).
 //
-// A crash of a reader for tables loses nothing: dtrace has received complete tables, and
-// another process can open the files again. DWARF is read entry by entry, and a DebugRef
-// has a meaning only in the process that returned it. Therefore each file with DWARF has
-// a process of its own, and a crash loses only the types of this file.
+// A crash of a reader for tables loses nothing: dtrace has received complete tables,
+// and another process can open the files again. DWARF is read entry by entry, and a
+// DebugRef has a meaning only in the process that returned it. Therefore each file with
+// DWARF has a process of its own, and a crash loses only the types of this file.
 //
 // Any thread may use a SymbolReader.
 #pragma once
@@ -74,7 +75,7 @@ private:
     std::uint64_t last_number_ = 0;
     std::size_t n_type_slots_ = 0;
     std::shared_ptr<ReaderSlot> last_type_slot_;
-    // The results of demangled_or_same(), because stacks repeat names.
+    // The results of demangled_or_same(), because the same names occur in many stacks.
     std::unordered_map<std::string, std::string> demangled_;
 };
 

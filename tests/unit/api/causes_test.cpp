@@ -90,7 +90,7 @@ TEST(Debug, IsOneSwitchOfTheProcess)
     _dtrace_debug = 0;
 }
 
-// A child process that runs until the Child is destroyed.
+// A child process that runs until the Child object is destroyed.
 class Child {
 public:
     Child()
@@ -156,7 +156,7 @@ TEST(Pgmax, IsHowManyProcessesThatAreNotTargetsHaveTheirSymbolsKept)
                   expect_name_in(children[0]);
               }),
               0);
-    // The next call frees the symbols of children[1], the least recently used ones.
+    // children[1] was used least recently, so the next call frees its symbols.
     EXPECT_EQ(n_removed([&] { expect_name_in(children[2]); }), 1);
     EXPECT_EQ(n_removed([&] { expect_name_in(children[0]); }), 0);
     EXPECT_EQ(n_removed([&] { dtrace_setopt(session.get(), "pgmax", "1"); }), 1);

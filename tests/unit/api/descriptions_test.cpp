@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests descriptions as text, information about probes, and programs as DOF. Also tests
-// the functions that perform single steps of dtrace_work().
+// Tests the text form of probe descriptions, the information about probes, and the DOF
+// of programs. Also tests the functions that perform single steps of dtrace_work().
 #include "session.hpp"
 
 #include "dif/dof.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests callbacks that print by themselves, and the data that callbacks receive in the
-// machine-readable formats.
+// Tests callbacks that print records themselves, and the data that callbacks receive in
+// the machine-readable formats.
 #include "session.hpp"
 
 #include "dif/actions.h"

@@ -46,8 +46,8 @@ inline void take_text(const SessionHandle& session, std::string& text)
         &text);
 }
 
-// Works until `done` returns true, the status is no longer OKAY, or 1000 rounds have
-// passed. Returns the last status.
+// Calls dtrace_work() until `done` returns true, the status is no longer OKAY, or 1000
+// rounds have passed. Returns the last status.
 template <class Done>
 dtrace_workstatus_t work_until(const SessionHandle& session, Done done)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests sessions with targets in which a step fails, another tracer holds the target,
-// or the agent dies.
+// Tests how a session handles a failed step, a target that another tracer holds, and
+// the death of the agent.
 #include "session.hpp"
 
 #include <cctype>
@@ -75,14 +75,13 @@ class FewDescriptors {
 public:
     explicit FewDescriptors(std::size_t more)
     {
-        // The thread that computes extents opens and closes files, so wait until it has
-        // exited.
+        // Another thread may still open and close files, so wait until it has exited.
         EXPECT_TRUE(wait_until([] {
             return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
                                  {}) == 1;
         }));
         ::getrlimit(RLIMIT_NOFILE, &before_);
-        while (held_.size() < 64) // fills the gaps between open descriptors as well
+        while (held_.size() < 64) // also uses up free descriptors with low numbers
             held_.push_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
         rlimit few = before_;
         few.rlim_cur = static_cast<rlim_t>(held_.back()) + 1;
@@ -129,8 +128,8 @@ pid_t agent_of_this_process()
 TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
 {
 #ifdef __SANITIZE_ADDRESS__
-    // UBSan probes memory through its own pipe, but the test leaves no descriptors for
-    // a pipe.
+    // UBSan checks memory with a pipe of its own, but the test leaves no free
+    // descriptors.
     GTEST_SKIP() << "lacks: descriptors for UBSan while the test leaves none";
 #endif
     SessionHandle session = open_session();

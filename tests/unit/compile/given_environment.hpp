@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An environment whose functions a test can replace one by one. The other functions
-// behave as without a session.
+// An environment in which a test can replace single functions. The other functions
+// behave as if no session existed.
 #pragma once
 
 #include "libdtrace/compile/environment.hpp"

@@ -422,8 +422,8 @@ TEST(Distributions, EmptyOnesShowTheBucketsAroundZero)
               "\n");
 }
 
-// Each shard corresponds to a CPU. If a shard's number is above the last CPU, its CPU
-// is unknown.
+// Shard N corresponds to CPU N. If the machine has no CPU with this number, the CPU is
+// unknown.
 TEST(Places, KeepWhatEachCpuCountedUntilItIsCleared)
 {
     Counts s(DTRACEAGG_min);

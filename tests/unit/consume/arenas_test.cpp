@@ -121,7 +121,7 @@ TEST(Arenas, AggregationsOfAProbeAreAcceptedOnlyFromItsArena)
     EXPECT_NE(s.dump().find(" 4\n"), std::string::npos);
 }
 
-// The parent of this test, which is alive, holds the lock of shard 1.
+// The test's parent process is alive and holds the lock of shard 1.
 TEST(Arenas, ARetiredArenaIsReadWithoutWaitingForLocksAndThenRemoved)
 {
     Session s;

@@ -144,7 +144,7 @@ TEST(Setopt, ActsAtItsPlaceInTheStream)
     s.record(set, field("quiet", 16) + field("yes", 16), 2);
     s.record(print, bytes_of<std::int32_t>(6), 3);
     s.record(set, field("nosuch", 16) + field("1", 16), 4);
-    EXPECT_EQ(s.drain(), "        56"); // 5 has a column; `quiet` is set before 6
+    EXPECT_EQ(s.drain(), "        56"); // `quiet` applies to 6, but not to 5
     EXPECT_EQ(s.options_set.size(), 2u);
     ASSERT_EQ(s.faults.size(), 1u);
     EXPECT_EQ(s.faults[0].fault, static_cast<std::uint32_t>(DTRACEFLT_LIBRARY));

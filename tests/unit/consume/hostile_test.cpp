@@ -21,8 +21,7 @@ using namespace dt;
 
 namespace {
 
-// A session with every kind of record and aggregation for which the consumer reads
-// counts or lengths from the data.
+// A session with all kinds of records and aggregations that contain counts or lengths.
 struct Everything : Session {
     Everything() : Session(4)
     {
@@ -101,8 +100,8 @@ TEST(Hostile, RightHeadersWithRandomValuesPrintSomethingAndEnd)
             auto flags = static_cast<std::uint16_t>(random() % 8 == 0);
             std::string body =
                 noise(random, (flags ? 40 : ecb->record_bytes) - sizeof(dt_rechdr));
-            // Random widths and precisions can be in the millions and would take too
-            // long. values_test.cpp tests such values.
+            // A random width or precision can be in the millions, so printing would
+            // take too long. values_test.cpp tests such values.
             if (epid == 1 && !flags)
                 std::memset(body.data() + 256, 0, 8);
             s.record(epid, body, random(), static_cast<std::uint32_t>(random() % 4),
@@ -210,7 +209,8 @@ static std::uint64_t cpu_ns()
            static_cast<std::uint64_t>(used.tv_nsec);
 }
 
-// Returns the CPU time for n_records records with different, forged CPU numbers.
+// Returns the CPU time that the consumer needs for n_records records with forged CPU
+// numbers.
 static std::uint64_t time_of_returns(std::uint32_t n_records)
 {
     constexpr std::uint32_t n_shards = 16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs D programs from source text to output in one process.
+// Compiles and runs D programs in this process, and tests their output.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/consume/constants.hpp"

@@ -78,7 +78,7 @@ public:
     std::vector<std::string> complaints;
     std::vector<std::pair<std::string, std::string>> options_set;
 
-    // Adds a clause with these actions on a probe. Returns its EPID.
+    // Adds a clause with these actions to a probe. Returns the EPID.
     std::uint32_t clause(std::vector<Entry> entries, const char* provider = "dtrace",
                          const char* module = "", const char* function = "",
                          const char* name = "BEGIN");
@@ -94,7 +94,7 @@ public:
                    std::uint32_t shard = 0);
     void raw_aggregations(std::uint32_t shard, std::string_view bytes);
     dt_shard* shard(std::uint32_t n);
-    // Returns the arena that shard() and the functions that write records use.
+    // Returns the arena that use_arena() selected.
     dt_arena* arena() { return static_cast<dt_arena*>(memory_.at(current_).get()); }
     // Adds an arena with the same program part. Returns its number for use_arena(). All
     // clauses must be added before this call.

@@ -15,7 +15,7 @@ using namespace dif_test;
 
 namespace {
 
-// Returns the words of the entry after these values have been aggregated without a key.
+// Aggregates the values without a key. Returns the words of the entry.
 std::vector<std::uint64_t> kept(dif_agg kind, const std::vector<std::uint64_t>& values,
                                 std::uint64_t arg = 0)
 {
@@ -316,7 +316,8 @@ struct Quantized : Session {
             .aggregate(DTRACEAGG_quantize, 1, 1, builtin(DIF_VAR_arg1));
         EXPECT_EQ(load(dof), "");
     }
-    // Returns how many bytes the firings for all keys added to the buffer.
+    // Fires once for each key. Returns the number of bytes that these firings added to
+    // the buffer.
     std::uint64_t bytes_for(unsigned n_keys, std::uint64_t value)
     {
         const std::uint64_t before = used();

@@ -320,7 +320,7 @@ TEST(Speculation, CleaningMovesALimitedNumberOfBytes)
     EXPECT_EQ(dt_clean(s.memory(), 1, 1, Session::all_live), 1);
     EXPECT_GT(n_left(), plan.n_specs / 2);
     EXPECT_LT(n_left(), plan.n_specs);
-    // Repeated cleaning finishes all speculations.
+    // Further calls of dt_clean() finish the remaining speculations.
     dt_u64 turn = 1;
     while (turn < 1000 && dt_clean(s.memory(), 1, turn << 20, Session::all_live) != 0)
         turn++;
@@ -384,9 +384,8 @@ TEST(DynamicVariable, ExhaustionIsCountedAndFreeingMakesRoom)
     std::size_t kept = those.size();
     EXPECT_GT(kept, 50u);
     EXPECT_EQ(kept + s.drops(DTRACEDROP_DYNAMIC), 1000u);
-    // Space that was freed is reused. First, as many variables with other keys are
-    // stored. Then the original ones are stored again, but from the highest key to the
-    // lowest.
+    // Freed space is reused. The test stores the same number of variables with other
+    // keys. Then it stores the original variables again, in reverse order.
     std::uint64_t before = s.drops(DTRACEDROP_DYNAMIC);
     for (unsigned i = 1; i <= 1000; i++)
         s.fire("store", {i, 0});

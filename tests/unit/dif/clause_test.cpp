@@ -300,7 +300,7 @@ TEST(Clause, NothingIsRecordedOnceTheLeaseRanOutAndThatIsCounted)
     s.fire("n");
     EXPECT_EQ(s.session().drops[DTRACEDROP_LEASE], 0u);
     s.host.clock = 3000;
-    for (int i = 0; i < 100; i++) // each firing whose clause records checks the lease
+    for (int i = 0; i < 100; i++) // a firing that writes a record checks the lease
         s.fire("n");
     EXPECT_EQ(s.records().size(), 1u);
     EXPECT_EQ(s.session().drops[DTRACEDROP_LEASE], 100u);

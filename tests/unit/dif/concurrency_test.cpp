@@ -119,8 +119,8 @@ TEST(Concurrency, ThreadLocalsOfManyThreadsNeverMix)
         .ldgs(DIF_VAR_arg0, 1)
         .indexed(DIF_OP_STTS, 0x500, 1)
         .ret(0);
-    // Returns 1 if the variable has another thread's value, and 0 if it has the right
-    // value. A variable whose store was dropped is 0, and also gives 0.
+    // Returns 1 if the variable contains another thread's value. Otherwise returns 0,
+    // for example if the store was dropped.
     check.variable("t", 0x500, DIFV_SCOPE_THREAD)
         .indexed(DIF_OP_LDTS, 0x500, 1)
         .ldgs(DIF_VAR_arg0, 2)
@@ -284,9 +284,9 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     EXPECT_EQ(s.records()[0].u64(), 5u);
 }
 
-// The D program stores to an address in the memory of dynamic variables, but has not
-// loaded a variable at this address. So the engine searches for such a variable. The
-// search must end, even though the chains are circular.
+// The D program stores to an address in the memory of dynamic variables without loading
+// a variable from this address. So the engine must search for the variable. The search
+// must end, even though the chains are circular.
 TEST(Concurrency, AStoreEndsInASpaceWhoseChainsAreCircular)
 {
     Session s;
@@ -306,8 +306,8 @@ TEST(Concurrency, AStoreEndsInASpaceWhoseChainsAreCircular)
     auto* buckets = static_cast<Bucket*>(dt_at(s.memory(), plan.buckets));
     for (unsigned n = 0; n < plan.n_buckets; n++)
         buckets[n].head = 1;
-    // Every position in the pool looks like the header of a large chunk. `next` refers
-    // to the first chunk.
+    // Every position in the pool looks like the header of a large chunk. In each
+    // header, `next` refers to the first chunk.
     auto* chunks = static_cast<Chunk*>(dt_at(s.memory(), plan.pool));
     for (std::uint64_t n = 0; n < plan.pool_bytes / sizeof(Chunk); n++)
         chunks[n] = {1, 16, 100'000, 3};
@@ -332,8 +332,8 @@ TEST(Concurrency, ThreadLocalsOfThreadsThatEndedMakeRoomForOthers)
     dof.clause("p:m:f:load").trace(load);
     ASSERT_EQ(s.load(dof), "");
 
-    // There are more threads than slots. The variables need more memory than there is,
-    // so some stores are dropped.
+    // There are more threads than slots. The variables need more memory than is
+    // available, so some stores are dropped.
     std::uint64_t drops = 0;
     for (std::uint64_t t = 1; t <= 2000; t++) {
         s.host.host.thread_key = t;
@@ -384,7 +384,7 @@ TEST(Concurrency, ProbesAndEcbsAreAddedWhileOthersFire)
     const Clock::time_point deadline = Clock::now() + std::chrono::seconds(30);
     for (std::uint32_t clause = n; clause-- > 0;) {
         EXPECT_NE(dt_ecb_add(s.memory(), probe, first + clause), 0u);
-        // Wait until a firing that began after the ECB was added has ended.
+        // Waits until at least one complete firing has run since the ECB was added.
         const std::uint64_t enough = n_fired + 2;
         while (n_fired < enough && Clock::now() < deadline)
             std::this_thread::yield();

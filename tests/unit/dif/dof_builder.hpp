@@ -190,7 +190,7 @@ public:
         dof_sec head;
         std::string bytes;
     };
-    // The sections before they are laid out. Tests of invalid DOF change them.
+    // Returns the sections, which a test can change to build invalid DOF.
     std::vector<Section>& sections() { return sections_; }
 
     std::vector<char> image()

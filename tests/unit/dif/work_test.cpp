@@ -69,7 +69,8 @@ TEST(Work, APauseOfTheMachineDoesNotUseUpTheBudget)
     EXPECT_EQ(s.session().drops[DTRACEDROP_TIME], 0u);
 }
 
-// The clauses of the ERROR probe belong to the same firing, so its time limit applies.
+// The clauses of the ERROR probe belong to the same firing, so they share its time
+// limit.
 TEST(Work, TheBudgetHoldsForTheClausesOfErrorsToo)
 {
     Session s;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sets up the sandbox, and chooses states in which an instruction may run there.
+// Creates the sandbox, and chooses the initial registers and memory for each
+// instruction.
 #include "differential.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -28,9 +29,9 @@ std::byte* map_at(std::uint64_t hint, std::size_t bytes, int protection)
     return static_cast<std::byte*>(at);
 }
 
-// Instructions that are not tested, for example because they depend on clocks.
-// X(map, opcode, ModRM.reg or -1 for any, true if only forms with a memory operand are
-// not tested)
+// Instructions that are not tested, for example because they depend on clocks. The
+// columns are X(map, opcode, ModRM.reg or -1 for any, memory_only). If memory_only is
+// true, forms without a memory operand are tested.
 // clang-format off
 #define NOT_RUN(X)                                                             \
     X(0, 0x8e, -1, false) X(0, 0xd9, 6, true) X(0, 0xdd, 6, true)              \
@@ -181,7 +182,7 @@ bool Differential::aim_memory(Case& c)
         (Sandbox::address(sandbox_.data().data()) + 4096 + random_() % 8192) & align;
     Reg moved = memory.base != Reg::none ? memory.base : memory.index;
     if (moved == Reg::none)
-        // The memory at fs is this thread's control block, which may be read as well.
+        // fs points to this thread's control block. It may be read, but not written.
         return memory.segment == Segment::fs && insn.n_operands == 2 &&
                insn.operands[0].kind == Operand::reg &&
                static_cast<std::uint64_t>(memory.disp) < 56;
@@ -211,7 +212,7 @@ static void tame_popf(Case& c, std::uint64_t first)
     std::memcpy(&c.data[offset], &image, 8);
 }
 
-// Points a return or an indirect jump at the target pad, or sometimes at an invalid
+// Makes a return or an indirect jump lead to c.pads[1], or sometimes to an invalid
 // address. Returns false if this is not possible.
 bool Differential::aim_branch(Case& c)
 {

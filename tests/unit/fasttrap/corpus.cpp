@@ -43,8 +43,8 @@ std::vector<Template> not_modelled()
          {0xa3, 0xa4, 0xa5, 0xab, 0xac, 0xad, 0xaf, 0xb0, 0xb1, 0xb3, 0xb8,
           0xba, 0xbb, 0xbc, 0xbd, 0xc0, 0xc1, 0xc7, 0xc3, 0x0d, 0x18})
         all.push_back({{}, 1, op, -1});
-    // Vector opcodes in 0f 10..7f and 0f c2..fe, without a mandatory prefix and with
-    // each of the three.
+    // Vector opcodes in 0f 10..7f and 0f c2..fe, without a prefix and with each of the
+    // prefixes 66, f2 and f3.
     for (unsigned op = 0x10; op < 0x100; ++op) {
         if ((op >= 0x18 && op < 0x28) || (op >= 0x30 && op < 0x50) ||
             (op >= 0x80 && op < 0xc2) || (op >= 0xc7 && op < 0xd0) || op == 0xff)
@@ -52,7 +52,8 @@ std::vector<Template> not_modelled()
         for (unsigned char prefix : {0x66, 0xf2, 0xf3})
             all.push_back({{prefix}, 1, op, -1});
         all.push_back({{}, 1, op, -1});
-        // VEX (2 and 3 bytes) and EVEX. Most bits of the bytes that follow are random.
+        // Prefixes VEX (2 and 3 bytes) and EVEX. Most of the bits after them are
+        // random.
         all.push_back({{0xc5}, 9, op, -1});
         all.push_back({{0xc4}, 9, op, -1});
         all.push_back({{0x62}, 9, op, -1});

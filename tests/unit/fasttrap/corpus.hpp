@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Provides instructions for tests: random ones, and those found in binaries.
+// Provides random instructions, and instructions from binaries.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace dt::test {
 
 using Bytes = std::vector<std::byte>;
 
-// Returns random prefixes, an opcode from X86_OPCODES or from the list of unmodelled
+// Returns random prefixes, an opcode from X86_OPCODES or from a list of other
 // encodings, and 16 random bytes.
 Bytes random_instruction(std::mt19937_64& random);
 

@@ -73,7 +73,7 @@ TEST(Decode, KnowsTheLengthOfNopsAndVectorInstructionsWhateverFollows)
           "c4e37d394db801",       // vextracti128 to memory
           "62f1fe486f0511000000", // vmovdqu64 0x11(%rip), %zmm0
           "62f37d083e0f00",       // vpcmpub
-          "62f5 7c 48 58 c1",     // vaddph %zmm1, %zmm0, %zmm0: newer than capstone 4
+          "62f5 7c 48 58 c1",     // vaddph, which capstone 4 does not support
           "660f78c00304",
           "f20f78c10304", // extrq, insertq (0f 78 without a prefix is vmread)
           "0f01ee",

@@ -56,8 +56,8 @@ bool is_shift(const Instruction& insn)
     }
 }
 
-// Ignores the XSAVE header, the x87 opcode, and the x87 pointers, which depend on the
-// address of the text.
+// Compares vector states. Ignores the XSAVE header, the x87 opcode, and the x87
+// pointers, which depend on the address of the text.
 bool same_vectors(const NativeState& a, const NativeState& b)
 {
     auto equal = [&](std::size_t first, std::size_t end) {
@@ -122,7 +122,7 @@ Outcome Differential::run_native(const Case& c)
 }
 
 // AMD processors store the return address of a call even if the target is not
-// canonical. This word, below the stack pointer, is ignored.
+// canonical. So this word below the stack pointer is not compared.
 bool Differential::same_memory(const Case& c, const Outcome& native)
 {
     bool is_call =

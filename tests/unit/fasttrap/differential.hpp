@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The differential test. It runs an instruction natively. From the same state, it runs
-// the instruction again by emulation or as a copy. It compares the results.
+// The differential test. It runs an instruction natively, and again from the same state
+// by emulation or as a copy. Then it compares the results.
 //
-//   sandbox   Contains the text and the data. 32-bit displacements in the slot for
-//             copies cannot reach the data.
+//   sandbox   Contains the text and the data. The slot for copies is so far away that
+//             32-bit displacements cannot reach the data from there.
 //   arrange   Fills the registers with random values. Memory operands point into the
-//             data, and jumps lead to a pad (native.hpp).
+//             data, and jumps lead to code that ends the run (a pad, native.hpp).
 //   compare   Compares registers, defined flags, data, vector state and signals.
 #pragma once
 
@@ -87,7 +87,7 @@ public:
     // explains a verdict of `differs`.
     Verdict check(std::span<const std::byte> bytes);
 
-    // Like check(), but for a sequence of instructions without branches.
+    // Runs the same test for a sequence of instructions without branches.
     Verdict check_sequence(const std::vector<std::vector<std::byte>>& sequence);
 
     std::uint64_t n_emulated(unsigned operation) const
@@ -123,9 +123,8 @@ private:
     std::array<std::uint64_t, 128> n_emulated_{};
 };
 
-// Returns whether insn can be tested. It cannot be tested if this process must not
-// execute it, or if its result does not depend only on the initial state but, for
-// example, on a clock.
+// Returns false if this process must not execute insn, or if the result depends on more
+// than the initial state, for example on a clock.
 bool may_run(const Instruction& insn);
 // Returns whether the memory operand of insn is not accessed (lea, nop).
 bool forms_no_access(const Instruction& insn);

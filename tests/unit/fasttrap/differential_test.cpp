@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Compares emulated and moved instructions with the originals. FASTTRAP_SEED and
-// FASTTRAP_CASES select a different run.
+// FASTTRAP_CASES set the seed and the number of cases.
 #include "corpus.hpp"
 #include "differential.hpp"
 

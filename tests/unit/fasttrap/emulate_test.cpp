@@ -41,9 +41,9 @@ TEST_F(Emulate, CallThroughTheStackPointerReadsBeforeItPushes)
 
 TEST_F(Emulate, PushAndPopOfTheStackPointerKeepTheOrderOfTheManual)
 {
-    ASSERT_EQ(run("54"), Emulation::done); // pushes the value that rsp had before
+    ASSERT_EQ(run("54"), Emulation::done); // pushes the old value of rsp
     EXPECT_EQ(memory_.word(0x8018), 0x8020U);
-    ASSERT_EQ(run("5c"), Emulation::done); // rsp becomes the value that was popped
+    ASSERT_EQ(run("5c"), Emulation::done); // rsp becomes the popped value
     EXPECT_EQ(regs_[Reg::rsp], 0x8020U);
 }
 

@@ -169,7 +169,7 @@ TEST_F(ExtentsTest, AddressesOfTextInDataAreTargets)
     ExtentMap mapped = map(with_words);
     EXPECT_EQ(extent(mapped, ex_goto_0, ex_goto_0), (Range{0, 2}));
     EXPECT_EQ(extent(mapped, ex_goto_1, ex_goto_1).first, 0);
-    // A word that does not point to the start of an instruction is taken as a number.
+    // A word that does not point to the start of an instruction is treated as a number.
     with_words.words.push_back({addr(ex_goto_0).value + 1});
     mapped = map(with_words);
     EXPECT_EQ(extent(mapped, ex_goto_0, ex_goto_0), (Range{0, 2}));
@@ -328,7 +328,7 @@ TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
     EXPECT_EQ(map.extent(first), (Extent{first, first + 1}));
     EXPECT_LE(map.extent(first + 1).end, first + 3);
     EXPECT_EQ(map.extent(first + 11), (Extent{first + 11, first + 12}));
-    // A pointer into the middle of the constant is taken as a number.
+    // A pointer into the middle of the constant is treated as a number.
     EXPECT_EQ(map_loaded_constant(lea, 0x10000, first + 5).extent(first),
               plain.extent(first));
 }
@@ -449,7 +449,7 @@ TEST(AddressSet, FindsItsNeighboursAcrossWords)
     EXPECT_FALSE(set.has({1500}));
 }
 
-// The decoders share only the table for the bytes that follow an opcode.
+// glance() and decode() share only the table for the bytes that follow an opcode.
 TEST(Glance, HasTheLengthsAndTheFlowOfTheThoroughDecoder)
 {
     std::mt19937_64 random(1);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for extents_test.cpp. All text from ex_begin to ex_end is swept as one piece. */
+/*
+ * Functions for extents_test.cpp, which analyzes all text from ex_begin to ex_end as
+ * one piece.
+ */
         .text
 
         .macro function name

@@ -99,7 +99,8 @@ TEST_F(FunctionTest, ReportsBytesThatAreNoInstruction)
 
 TEST_F(FunctionTest, FindsNoReturnInsideOfTheShadowStacksInstructions)
 {
-    // incsspq %rcx; sub $255, %rax; ret. The last byte of incsspq would begin a jump.
+    // incsspq %rcx; sub $255, %rax; ret. The last byte of incsspq is the opcode of a
+    // jump.
     const unsigned char text[] = {0xf3, 0x48, 0x0f, 0xae, 0xe9, 0x48,
                                   0x2d, 0xff, 0x00, 0x00, 0x00, 0xc3};
     auto sites =
@@ -165,8 +166,8 @@ INSTANTIATE_TEST_SUITE_P(Compiled, SwitchTest,
                          testing::Values("O0", "O1", "O2", "Os", "O2cet", "O2nopic"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Real binaries have few instructions that are refused or cannot be decoded. The tables
-// of almost all indirect jumps are found.
+// In real binaries, few instructions are refused or cannot be decoded. The tables of
+// almost all indirect jumps are found.
 TEST(FunctionsOfRealBinaries, AreDecodedWholeAndHardlyRefused)
 {
     for (const char* path :

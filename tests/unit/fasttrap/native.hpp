@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs an instruction on the processor, in this process, with any register contents. A
-// pad after the instruction, or a signal, ends the run. The signal handler has its own
-// stack, so rsp may have any value. Only one thread may call native_run().
+// jump after the instruction (a pad) or a signal ends the run. The signal handler has
+// its own stack, so rsp may have any value. Only one thread may call native_run().
 #pragma once
 
 #include "fasttrap/registers.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads the functions of an ELF file for tests, and other data by link-time address.
+// Reads the functions of an ELF file, and data at link-time addresses.
 #pragma once
 
 #include "fasttrap/function.hpp"

@@ -201,7 +201,7 @@ TEST(PatchForms, AChainLeadsOnlyALoopsOwnBranchesPastTheHead)
         std::memcpy(&distance, jcc + 2, sizeof distance);
         return moved.to + 6 + static_cast<std::uint64_t>(std::int64_t{distance});
     };
-    // The je of the other function leads to the text, and so fires the probe there.
+    // The je of the other function still leads to the text, so the probe fires there.
     EXPECT_EQ(branch_to(patch.moved[0]), Text::at(3));
     EXPECT_EQ(branch_to(patch.moved[3]), patch.moved[2].to);
 }

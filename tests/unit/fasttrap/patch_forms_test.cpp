@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests windows whose own block has one to four bytes. They get a pair or a punned
+// Tests windows in blocks of one to four bytes. Such windows get a pair or a punned
 // jump.
 #include "built_window.hpp"
 
@@ -95,7 +95,7 @@ TEST(PatchForms, NoInstructionBeginsBehindAPrefix)
     WindowPlan plan =
         Text("534889fb 50 51 4889f2 c3").site(0, 7, 0, 4).behind(9, 0).plan();
     EXPECT_EQ(plan.refused.size(), 1U);
-    // The second jump has exactly five bytes, and so no room for a prefix.
+    // The second jump has exactly five bytes, so it has no room for a prefix.
     plan = Text("534889fb b801000000 c3").site(0, 7, 0, 4).behind(9, 0).plan();
     EXPECT_EQ(plan.refused.size(), 1U);
 }
@@ -190,7 +190,7 @@ TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
 TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
 {
     // jmp *%rax, followed by 20 30 f6 05. Without a prefix, f6 would be the highest
-    // byte, and the displacement negative.
+    // byte, so the displacement would be negative.
     const Window window = window_of(Text("ffe0 2030f605").site(0, 7, 0, 2));
     EXPECT_EQ(window.n_prefix, 1U);
     EXPECT_EQ(window.n_kept, 4U);
@@ -293,8 +293,8 @@ TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
     EXPECT_EQ(plan.refused.size(), 1U);
 }
 
-// Before it builds each patch, the builder must refuse one whose trampoline is too far
-// away. The refused patch must not affect the next one.
+// The builder first refuses a patch whose trampoline is too far away. The refusal must
+// not affect the next patch.
 TEST(PatchForms, ABuilderThatWasUsedBuildsTheSame)
 {
     struct Row {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests each form of instruction that changes when it is moved, over short and long
-// distances.
+// Tests the relocation of each form of instruction that depends on its address, over
+// short and long distances.
 #include "bytes.hpp"
 
 #include <cstring>
@@ -35,7 +35,7 @@ std::string refused(const std::string& hex)
     return std::string(moving.reason);
 }
 
-// Each original instruction is at 0x401000, unless a test passes another address.
+// By default, each original instruction is at 0x401000.
 
 TEST(Relocate, CopiesWhatDoesNotDependOnItsPlace)
 {

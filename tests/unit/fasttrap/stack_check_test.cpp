@@ -58,7 +58,7 @@ TEST(StackCheck, IsNotWhereNothingAsksForStack)
     EXPECT_EQ(check_of({0x49, 0x3b, 0x66, 0x10, 0x77, 0x20}), 0U); // ja
     EXPECT_EQ(check_of({0x49, 0x3b, 0x66, 0x08, 0x76, 0x20}), 0U); // compares 8(%r14)
     EXPECT_EQ(check_of({0x49, 0x3b, 0x46, 0x10, 0x76, 0x20}), 0U); // compares %rax
-    // The jbe leads beyond the end of the function, unlike that of a stack check.
+    // The jbe leads beyond the end of the function, so this is not a stack check.
     EXPECT_EQ(check_of({0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, 0, 4, 0, 0}), 0U);
 }
 

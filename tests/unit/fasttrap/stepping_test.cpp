@@ -104,8 +104,8 @@ private:
     user_regs_struct user_{};
 };
 
-// Returns whether insn uses only general registers. The test compares no vector or x87
-// registers, because the child has its own.
+// Returns whether insn uses only general registers. The test does not set the child's
+// vector and x87 registers.
 bool general_registers_only(const Instruction& insn)
 {
     unsigned op = insn.opcode;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests where trampolines are placed. The displacement of a jump may need trap bytes,
-// and moved instructions may need data within their reach.
+// Tests where trampolines are placed. Some jump displacements must contain trap bytes,
+// and some moved instructions must stay within reach of their data.
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>

@@ -148,7 +148,7 @@ void WindowRuns::map_for_stub(const Window& window)
 }
 
 // Returns the address at which the run begins. This is the start of the sequence, the
-// end of a punned window, or an instruction to whose copy a stub jumps.
+// end of a punned window, or an instruction whose copy is the target of a stub.
 TargetAddr WindowRuns::entry_of(const Sequence& s)
 {
     for (const Patch& patch : s.patches) {
@@ -201,7 +201,7 @@ bool WindowRuns::patch(Sequence& s)
             map_for_stub(window);
             to = space_.take(window, n);
             if (!to)
-                continue; // no address that the punned jump reaches is free
+                continue; // every address within reach of the punned jump is in use
         }
         if (!to) {
             report_ = "no place for a trampoline";
@@ -256,7 +256,7 @@ WindowRuns::Ended WindowRuns::fail(const Sequence& s, const std::string& what)
 }
 
 // Moves the thread at `pc` from a trampoline back to the original text. Returns false
-// if `pc` is in no trampoline.
+// if `pc` is not in a trampoline.
 bool WindowRuns::leave(Sequence& s, NativeState& ours, TargetAddr pc)
 {
     for (const Patch& patch : s.patches) {
@@ -318,8 +318,8 @@ static bool copies_text(const std::vector<Instruction>& insns, const Registers& 
            });
 }
 
-// Returns whether bt or a similar instruction, with a bit number in a register, may
-// access bits of a trampoline.
+// Returns whether an instruction such as bt takes its bit number from a register, and
+// so may access bits of a trampoline.
 static bool takes_our_bits(const std::vector<Instruction>& insns)
 {
     return std::any_of(insns.begin(), insns.end(), [](const auto& insn) {

@@ -2,13 +2,14 @@
 // Runs a sequence of instructions twice from the same state: once unchanged, and once
 // with patched windows in which probes fire.
 //
-//   arrange    One instruction, the key, gets the state that it needs.
+//   arrange    Prepares a state in which one instruction, the key, can run.
 //   patch      Chooses random sites and branch targets, and patches as the agent does.
-//   runtime    ft_window_stub replaces dt_rt_enter. It counts and jumps to the tail.
-//   compare    Also compares how many times each site fired. Ignores the words below
-//              the red zone, which heads and ft_window_stub write.
+//   runtime    ft_window_stub replaces dt_rt_enter. It counts the firing and jumps to
+//              the tail.
+//   compare    Compares the results, and how many times each site fired. Ignores the
+//              words below the red zone, which heads and ft_window_stub write.
 //
-// A second kind of run moves the thread from a trampoline back to the original text.
+// run_and_leave() also moves the thread from a trampoline back to the original text.
 #pragma once
 
 #include "window_sequence.hpp"
@@ -35,7 +36,7 @@ public:
 
     // Runs a sequence, in the form that arrange_sequence() expects.
     Ended run(const std::vector<std::vector<std::byte>>& sequence, std::size_t key);
-    // Like run(), but moves the thread from a trampoline back to the original text.
+    // Also moves the thread from a trampoline back to the original text.
     Ended run_and_leave(const std::vector<std::vector<std::byte>>& sequence,
                         std::size_t key);
     bool dense_targets = false; // turns most instructions into branch targets

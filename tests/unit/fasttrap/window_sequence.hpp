@@ -25,9 +25,9 @@ struct WindowSequence {
     std::vector<bool> placed = std::vector<bool>(16);
 };
 
-// Prepares a run of a sequence, with the state that the instruction sequence[key]
-// needs. Branches lead to a pad. The result ends where a window must end. Returns
-// nullopt if the sequence must not run.
+// Prepares a run of a sequence in a state that sequence[key] needs. Branches lead to a
+// pad (native.hpp). The sequence is cut where a window must end. Returns nullopt if the
+// sequence must not run.
 std::optional<WindowSequence>
 arrange_sequence(Differential& differential,
                  const std::vector<std::vector<std::byte>>& sequence, std::size_t key);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Runs more than 100,000 sequences in trampolines and in their original place.
+// Runs more than 100,000 sequences of instructions in trampolines and at their original
+// addresses.
 //
-// FASTTRAP_SEED and FASTTRAP_CASES select a different run. The seed is printed.
+// FASTTRAP_SEED and FASTTRAP_CASES set the seed and the number of cases. The seed is
+// printed.
 #include "corpus.hpp"
 #include "own_functions.hpp"
 #include "window_runs.hpp"

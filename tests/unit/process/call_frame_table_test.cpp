@@ -172,7 +172,7 @@ TEST(CallFrameTable, RemembersStatesToALimitedDepth)
 }
 
 // libdw would allocate a gigabyte for this entry, because it allocates space for all
-// registers up to the named one.
+// registers up to this number.
 TEST(CallFrameTable, TakesNoMemoryForRegistersThatDoNotExist)
 {
     // DW_CFA_undefined of register 0x7fffff0
@@ -203,8 +203,8 @@ TEST(CallFrameTable, AnEntryWithARowAtEachByteIsEvaluatedOnce)
     EXPECT_LT(used.tv_sec - began, 5); // 20 s if the entry were evaluated for each row
 }
 
-// Encodes a number as LEB128 in 10 bytes, for which signed and unsigned numbers do not
-// differ.
+// Encodes a number in 10 bytes of LEB128. With this length, the signed and unsigned
+// encodings are the same.
 std::string leb(std::uint64_t value)
 {
     std::string out;

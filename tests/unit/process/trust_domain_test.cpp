@@ -84,7 +84,7 @@ TEST(TrustDomain, DiffersIfTheGroupsOrTheCapabilitiesDo)
     });
     EXPECT_NE(trust_domain_of(one.pid()), trust_domain_of(other.pid()));
     EXPECT_NE(trust_domain_of(one.pid()), trust_domain_of(capable.pid()));
-    // The groups of a process that may trace every process are not compared.
+    // If a process may trace all other processes, its groups are ignored.
     const Child root([] { (void)!setgid(65533); });
     EXPECT_EQ(trust_domain_of(root.pid()), trust_domain_of(getpid()));
 }

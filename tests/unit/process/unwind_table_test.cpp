@@ -107,8 +107,7 @@ TEST(UnwindTable, IsEmptyForAFileThatIsNoProgram)
 }
 
 // The program headers of a copied file claim 2^46 bytes of text. Rows must not extend
-// past the end of the file. If the file is sparse and has a size of one terabyte, it
-// must have no rows.
+// past the end of the file. A sparse file of one terabyte must have no rows.
 TEST(UnwindTable, EndsWhereTheFileDoes)
 {
     std::ifstream file("/proc/self/exe", std::ios::binary);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests that extents computed in advance are the same as those computed on request.
+// Tests that extents are the same, whether they are computed in advance or on request.
 #include "libdtrace/providers/extent_maps.hpp"
 #include "tests/unit/n_cases.hpp"
 

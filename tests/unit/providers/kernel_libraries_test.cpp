@@ -37,7 +37,7 @@ TEST(KernelLibraries, AreSelectedByTheWordsThatTheyDeclare)
     EXPECT_TRUE(kernel_libraries({}, "trace(x)").empty());
 }
 
-// The kernel module fills in this struct, so D and C must have the same layout.
+// The kernel module fills in this struct, so its layout must be the same in D and C.
 TEST(KernelLibraries, APacketIsTheModules)
 {
     const dt::KernelLibrary net = kernel_libraries({"ip"}, "").front();

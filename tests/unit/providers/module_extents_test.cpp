@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the extents of ELF files: of this program and of common libraries.
+// Tests the extents of this program and of common libraries.
 #include "libdtrace/providers/module_extents.hpp"
 
 #include "libdtrace/providers/pid_provider.hpp"
@@ -161,8 +161,7 @@ TEST_F(OwnExtents, ThePidProviderGivesThemToTheSitesThatAreAskedFor)
     EXPECT_EQ(probes.probe(others[0])->sites.at(0).end, TargetAddr{});
 }
 
-// Decoding entire functions must give the same results as the sweep over the module's
-// text.
+// The sweep over a module's text must give the same results as decoding each function.
 class ExtentsOfRealBinaries : public testing::TestWithParam<const char*> {
 protected:
     void expect_target(TargetAddr target) const

@@ -214,8 +214,8 @@ class PidProviderLibraries : public PidProviderTest {
 protected:
     const std::string plugin = VICTIMS "/plugin.so";
 
-    // Reads the list of libraries again, and returns the probes of a description that
-    // are new since the last call.
+    // Reads the list of libraries again. Returns the probes that have been added for a
+    // description since the last call.
     std::vector<std::uint32_t> new_ids(const std::string& text)
     {
         EXPECT_TRUE(symbols->refresh());

@@ -17,7 +17,7 @@
 using namespace dt;
 using namespace dt::test;
 
-// Returns a place for the stub at the end of the victim's own text, past its code.
+// Returns an unused address for the stub at the end of the victim's text.
 static TargetAddr room_in(pid_t pid)
 {
     for (const Mapping& m : mappings_of(pid)) {
@@ -133,9 +133,8 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
     return places;
 }
 
-// An agent that cannot use stubs of dead agents would inject calls into the program's
-// text. If the agent died during such a call, the thread would not return from the
-// call.
+// Without the stub, the next agent would inject calls into the program's text. If this
+// agent died during such a call, the thread would never return from the call.
 TEST(CallStub, OfADeadAgentIsUsedByTheNextAgent)
 {
     if (agent::call_stub().empty())
@@ -150,7 +149,7 @@ TEST(CallStub, OfADeadAgentIsUsedByTheNextAgent)
         session.plant_entry(victim.pid(), "work", 1);
         ASSERT_TRUE(session.agent().detach(victim.pid()));
     }
-    // At detach, the agent removes the stub that it used.
+    // When it detaches, the agent removes the stub that it used.
     EXPECT_LT(stubs_of_dead_agents(victim.pid(), false).size(), n_left);
     EXPECT_EQ(victim.finish(), 0);
 }

@@ -104,8 +104,8 @@ TEST(Death, OfTheConsumerAtAnyMomentDoesNotHarmTheTarget)
     EXPECT_GT(number_after(target.rest, "calls"), 0);
 }
 
-// The agent is stopped (SIGSTOP) while it is asked to attach. It continues when the
-// consumer is dead.
+// The consumer requests an attach while the agent is stopped (SIGSTOP). The agent
+// continues after the consumer has been killed.
 TEST(Death, OfTheConsumerDuringAnAttachDoesNotEndTheAgentBySignal)
 {
     FreeVictim target({victim("waiter"), "2"});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Replaces the engine, so that tests need no D programs. dt_fire() writes the values
-// that the agent supplies to a notebook. The notebook is in the data part of the arena.
-// The test maps this part as well.
+// Replaces the engine, so that tests need no D programs. dt_fire() requests values from
+// the agent, and stores them in a Notebook. The notebook is in the data part of the
+// arena, which the test also maps.
 #pragma once
 
 #include <atomic>

@@ -108,7 +108,7 @@ TEST(Grab, WorksAfterTheMainThreadHasEnded)
     Session session;
     auto grabbed = session.agent().grab(target.pid());
     ASSERT_TRUE(grabbed) << grabbed.error().text;
-    // In /proc, the files of a main thread that has exited cannot be read. So use those
+    // The /proc files of a main thread that has exited cannot be read, so use the files
     // of another thread.
     auto tids = threads_of(target.pid());
     ASSERT_GT(tids.size(), 1u);

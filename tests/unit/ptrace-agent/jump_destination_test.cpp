@@ -85,7 +85,7 @@ TEST(JumpDestination, LeavesTheFunctionIfNoPartContainsItOrIfItIsTheEntry)
         return dt_leaves_function(operands.data(), 5, to) != 0;
     };
     EXPECT_TRUE(leaves(0xfff));
-    EXPECT_TRUE(leaves(0x1000)); // a tail call by the function to itself
+    EXPECT_TRUE(leaves(0x1000)); // the function makes a tail call to itself
     EXPECT_FALSE(leaves(0x1001));
     EXPECT_FALSE(leaves(0x100f));
     EXPECT_TRUE(leaves(0x1010));

@@ -73,8 +73,8 @@ TEST_F(RuntimeMapTest, ATargetCannotWriteToTheConfigThroughTheDescriptorThatItMa
               MAP_FAILED);
 }
 
-// A hostile process that can write to the config must not choose an index or an address
-// for the agent.
+// Even if a hostile process can write to the config, it must not control an index or an
+// address that the agent uses.
 TEST(RuntimeMap, ReadsNothingBackFromTheConfigThatItShares)
 {
     // The test overwrites the config up to site 1000, except the robust word, and 1000

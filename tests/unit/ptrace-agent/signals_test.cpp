@@ -113,7 +113,7 @@ TEST(Signals, OfDispatchedSystemCallsAreDeliveredOnceEvenIfTheThreadIsStoppedOft
 {
     FreeVictim target({victim("taken"), "dispatched", "300000"});
     EXPECT_EQ(target.read_line(), "ready");
-    // The target may exit between a grab and the next line, so its sites are read here.
+    // The target may exit at any time after a grab, so its sites are read now.
     const std::vector sites{entry_site(target.pid(), "work", 1)};
     int n_grabs = 0;
     for (bool runs = true; runs; ++n_grabs) {

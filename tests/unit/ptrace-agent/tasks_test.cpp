@@ -103,8 +103,8 @@ TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)
     EXPECT_EQ(session.hits(1), 60u);
 }
 
-// The move constructor of AgentClient must copy the count of execs, which the agent
-// compares with its own.
+// The move constructor of AgentClient must copy the count of execs. The agent compares
+// this count with its own count.
 TEST(Tasks, AClientThatIsMovedAfterAnExecCanPlant)
 {
     Session session;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests the code that enters and leaves the runtime. The probed program must not notice
-// it.
+// the runtime.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <atomic>
@@ -198,7 +198,7 @@ TEST(Enter, KeepsADebuggersStepOutOfTheProgramsFlags)
         }
         int status = 0;
         ASSERT_EQ(waitpid(child, &status, 0), child);
-        // Step until the runtime has made its frame.
+        // Step until the runtime has created its stack frame.
         auto base = reinterpret_cast<std::uint64_t>(runtime.base());
         bool inside = false;
         for (int i = 0; i < 100000 && !inside; i++) {

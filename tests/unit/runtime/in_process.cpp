@@ -278,8 +278,8 @@ struct Moment {
     std::uint64_t tsc, mono_ns, wall_ns;
 };
 
-// Reads the clocks many times, and returns the fastest reading. It was most likely not
-// interrupted.
+// Reads the clocks many times, and returns the fastest reading, which was most likely
+// not interrupted.
 static Moment read_clocks()
 {
     Moment best{};

@@ -54,8 +54,8 @@ public:
     dt_rt_header& header() { return *reinterpret_cast<dt_rt_header*>(base_); }
     std::byte* base() { return base_; }
     void add_thread(); // adds the calling thread
-    // Adds the operands of a static probe's arguments. Returns Probe::arg0 of the
-    // probe.
+    // Adds the operands of a static probe's arguments. Returns the value for
+    // Probe::arg0.
     std::uint64_t add_operands(const std::vector<dt_operand>& operands);
     void add_range(const void* start, std::uint64_t bytes);
     // Sets the session's clock as a consumer does, so that it follows CLOCK_MONOTONIC.

@@ -47,8 +47,8 @@ TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
         ASSERT_EQ(runtime.compile(work), "");
         runtime.config().rseq = how != 2;
         // If `how` is 3, the thread seems to be in a restartable sequence of the
-        // program. Compiled code must not change rseq_cs, but the kernel clears it at a
-        // preemption.
+        // program. Compiled code must not change rseq_cs. But the kernel clears rseq_cs
+        // when it preempts the thread.
         struct rseq_cs its_own {};
         its_own.abort_ip = reinterpret_cast<std::uint64_t>(&signed_place[1]);
         unsigned kept = 0;

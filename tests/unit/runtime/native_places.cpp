@@ -62,8 +62,8 @@ dt_operand Places::operand(Random& random) const
             out.segment = 'f';
             out.value = 8 * static_cast<dt_s64>(random.below(6));
         }
-        // If rsp (4) is the base, the displacement stays 0. Only the return address is
-        // the same in both runs.
+        // With rsp (4) as the base, the displacement stays 0, so the operand is the
+        // return address. The rest of the stack differs between the runs.
     } else if (out.reg != 4) {
         out.value = random.below(64);
         if (out.reg != 5 && random.one_in(4))
@@ -82,7 +82,7 @@ void Places::point(Random& random, Registers& registers, const void* frame) cons
                                 &registers.rsi, &registers.r10, &registers.r12})
         if (!random.one_in(5))
             *each = address(random);
-    // With a small index, the operand is in `frame`. The rest of the stack differs
+    // A small index keeps the operand inside `frame`. The rest of the stack differs
     // between the runs.
     bool on_stack = random.one_in(4);
     if (on_stack)

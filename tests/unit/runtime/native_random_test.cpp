@@ -141,8 +141,8 @@ private:
     unsigned n_args_ = 6, n_names_ = 0;
 };
 
-// Makes a firing unusual in random ways. If the clause needs no shard, leaves the shard
-// free and the lease valid, because compiled code would check neither of them.
+// Changes the conditions of a firing at random. If the clause needs no shard, the shard
+// stays free and the lease stays valid, because compiled code checks neither of them.
 void disturb(Generator& random, InProcess& runtime, bool shard_is_needed)
 {
     dt_session& session = runtime.session.session();
@@ -284,7 +284,7 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
             });
             dt_clock& clock = runtime.session.session().clock;
             // An even seq that is not 0 makes the clock valid. Only disturb() advances
-            // it.
+            // the clock.
             clock.seq = 2;
             clock.shift = 32;
             clock.mono_ns = 1000000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that compiled clauses record what the engine would record, in complete records.
+// Tests that compiled clauses write complete records, with the same contents as the
+// engine's records.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <csignal>
@@ -42,7 +43,7 @@ TEST(Native, RecordsWhatTheEngineWouldRecord)
     }
 }
 
-// The time of a record is never before that of the previous record in its shard.
+// The times of the records in a shard never decrease.
 TEST(Native, RecordsNoTimeBeforeTheShardsLast)
 {
     InProcess runtime(records_two, 1);

@@ -31,8 +31,8 @@ std::string text_of(const BackendFacts& facts)
 
 using Condition = std::function<bool(const BackendFacts&)>;
 
-// Expects a choice for all combinations that satisfy the condition. Returns their
-// number.
+// Expects the same choice for all combinations that satisfy the condition. Returns the
+// number of these combinations.
 int expect_for(const Condition& condition, BackendChoice expected)
 {
     int n = 0;

@@ -22,7 +22,7 @@ protected:
     }
     ~ControlGroups() override { std::filesystem::remove_all(scratch_); }
 
-    // Creates a group with a memory limit, which may be "max", and a usage, in bytes.
+    // Creates a group with a memory limit and a usage in bytes. The limit may be "max".
     void add(const std::string& group, const char* limit, const char* used)
     {
         std::filesystem::create_directories(folder_ + group);

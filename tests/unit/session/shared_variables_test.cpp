@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests which data all targets of a D program must share in one arena. No probe matches
-// the descriptions `later*:::beat` yet, so these clauses may fire in targets.
+// Tests which data all targets of a D program must share in one arena. The descriptions
+// `later*:::beat` match no probe yet. Their probes may appear later, in any target.
 #include "libdtrace/session/backends/shared_variables.hpp"
 
 #include "libdtrace/session/program_compiler.hpp"

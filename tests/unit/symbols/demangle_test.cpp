@@ -52,7 +52,7 @@ TEST(Demangle, PatternsMayNameWhatOnlyTheDemanglerWrites)
     EXPECT_TRUE(NameMatcher("operator new*").matches("_Znwm"));
 }
 
-// The words in a class are no words that a name must contain.
+// A matching name need not contain the words inside a character class.
 TEST(Demangle, ABracketAtTheStartOfAClassIsAMemberOfIt)
 {
     for (const char* pattern :

@@ -237,7 +237,8 @@ TEST(UsdtLibrary, LooksAtArgumentsOnlyWhenEnabled)
 std::size_t n_seen = 0;
 std::uint64_t seen[DTRACE_USDT_MAX_ARGUMENTS];
 
-// Returns a probe. Its `reach` stores the arguments that a tracer would find in `seen`.
+// Returns a probe. Its `reach` stores in `seen` the arguments that a tracer would
+// receive.
 dtrace_usdt_probe observed(std::uint16_t n_arguments)
 {
     dtrace_usdt_probe probe{};

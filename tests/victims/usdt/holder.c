@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * holder LIBRARY reads letters from stdin: o opens the library (library.c), c closes
- * it, and t calls its turn() ten times. Prints each letter, and the value of the
- * semaphore (0 for o and c).
+ * it, and t calls the library's turn() ten times. Prints each letter, and the value of
+ * the semaphore (0 for o and c).
  */
 #include <dlfcn.h>
 #include <stdio.h>

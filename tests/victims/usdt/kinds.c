@@ -2,8 +2,8 @@
 /*
  * Fires a probe for every kind of argument, N times, and prints what a tracer should
  * print. With a second argument, a child does the same. If SEMAPHORES is defined, fires
- * only enabled probes, and prints on stderr how often a probe was enabled. Then, with
- * a third argument, prints three semaphores after a byte on stdin.
+ * only enabled probes, and prints on stderr how often a probe was enabled. With a third
+ * argument, it then waits for a byte on stdin and prints three semaphores.
  */
 #ifdef SEMAPHORES
 #define DTRACE_USE_SEMAPHORES

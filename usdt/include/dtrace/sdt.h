@@ -27,8 +27,8 @@
  *   if (DTRACE_PROBE_ENABLED(app, query__start))
  *       DTRACE_PROBE1(app, query__start, describe(query));
  *
- * Define DTRACE_USE_SEMAPHORES before this file is included, in all files with
- * probes of a provider that has semaphores.
+ * If a provider has semaphores, define DTRACE_USE_SEMAPHORES in all files with
+ * its probes, before this file is included.
  *
  * Arguments are integers, bit-fields, enumerations, pointers, functions and
  * arrays (as their address), and floating-point values of 4 or 8 bytes (as
@@ -255,7 +255,7 @@
 
 #ifdef __cplusplus
 
-extern "C++" { /* for a user that includes this file in extern "C" */
+extern "C++" { /* for programs that include this file in extern "C" */
 namespace dtrace_sdt {
 
 template <bool good> struct Check {

@@ -18,10 +18,10 @@
  * <sys/sdt.h>. So gdb and bpftrace find its probes as well. A probe that is not
  * traced costs only the test of a counter.
  *
- * Threads: any number of threads may test and fire, also while tracers attach
- * and detach. Only one thread at a time may create, load and destroy one
- * provider; different providers are independent. Signal handlers may call only
- * the functions that test and fire.
+ * Any number of threads may test and fire probes, also while tracers attach and
+ * detach. Only one thread at a time may create, load or destroy a provider, but
+ * different providers are independent. Signal handlers may only test and fire
+ * probes.
  *
  * After fork() the child has the probes too. Tracers are counted per process.
  */
@@ -74,13 +74,13 @@ struct dtrace_usdt_provider *dtrace_usdt_create(const char *provider, const char
  * @arguments: at most 12 types, separated by spaces or commas: int8_t, int16_t,
  * int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, pointer, string
  * (ends in a zero byte), double. NULL or "" means no arguments.
- * @probe: dtrace_usdt_add() sets this variable to a probe that is off,
- * dtrace_usdt_load() sets it to the real probe, and dtrace_usdt_destroy() sets it back
- * to a probe that is off. It must stay valid until the provider is destroyed.
+ * @probe: a variable that must stay valid until the provider is destroyed. It points to
+ * the real probe after dtrace_usdt_load(). Before the load, and after
+ * dtrace_usdt_destroy(), it points to a probe that is off.
  *
  * If several probes have the same function and name, they are a single probe in D,
  * which fires whenever one of them fires. Returns 0, or EINVAL (a name or type is not
- * valid), ENOMEM, or E2BIG (more than 2^20 probes for one load). On error nothing is
+ * valid), ENOMEM, or E2BIG (more than 2^20 probes for one load). On error, no probe is
  * added, and @probe is set to a probe that is off.
  */
 int dtrace_usdt_add(struct dtrace_usdt_provider *provider, const char *function,
@@ -92,18 +92,19 @@ int dtrace_usdt_add(struct dtrace_usdt_provider *provider, const char *function,
  *
  * Tracers can find the probes from then on. The probes are in a file, whose
  * descriptor stays open (close-on-exec) because tracers read the file through it. If
- * the program closes the descriptor, only tracers are affected. Returns 0, or the
- * errno of the failure: out of memory, or executable code is permitted neither in
- * memory files nor in $TMPDIR (/tmp). On failure the probes are off, and the call may
- * be repeated.
+ * the program closes the descriptor, only tracers are affected.
+ *
+ * Returns 0 or an errno. The load fails if memory runs out, or if executable code is
+ * permitted neither in memory files nor in $TMPDIR (/tmp). On failure, the probes are
+ * off, and the call may be repeated.
  */
 int dtrace_usdt_load(struct dtrace_usdt_provider *provider);
 
 /**
  * dtrace_usdt_destroy - unloads a provider and frees it
  *
- * No thread may test or fire one of its probes at the same time. Afterwards they are
- * off. To tracers, this looks as if a library were unloaded. NULL has no effect.
+ * No thread may test or fire one of its probes at the same time. Afterwards, the probes
+ * are off. To tracers, this looks as if a library were unloaded. NULL has no effect.
  */
 void dtrace_usdt_destroy(struct dtrace_usdt_provider *provider);
 

@@ -50,7 +50,7 @@ namespace usdt_detail {
 // A string as a template argument.
 template <std::size_t n> struct Name {
     char text[n]{};
-    constexpr Name(const char (&from)[n]) // NOLINT: "app" converts to it
+    constexpr Name(const char (&from)[n]) // NOLINT: converts implicitly
     {
         for (std::size_t i = 0; i < n; i++)
             text[i] = from[i];
@@ -336,8 +336,7 @@ class probe {
         "the names of a provider and a probe may have at most 101 characters in "
         "total, and each - counts as two");
 
-    // Each program or library has its own counter, because tracers increment the
-    // counters separately.
+    // Each program or library needs its own counter, so the symbol is hidden.
     [[gnu::visibility(
         "hidden")]] static inline constinit usdt_detail::Semaphore semaphore_;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Limits on the names of providers and probes. A provider's name must not end
- * in a digit, because the pid follows it in D. D allows 63 bytes for both
- * together, and 63 bytes for a probe's name. In a note, __ replaces each - of a
- * probe's name.
+ * in a digit, because the pid follows it in D. D allows 63 bytes for the name
+ * and the pid together, and 63 bytes for a probe's name. In a note, __ replaces
+ * each - of a probe's name.
  */
 #ifndef DTRACE_USDT_NAMES_H
 #define DTRACE_USDT_NAMES_H
@@ -13,8 +13,8 @@
 #define DTRACE_USDT_MAX_NAME_BYTES 63	  /* in the note, where __ replaces each - */
 
 /*
- * DTrace's own providers, also with a number (pid1234). Programs must not use
- * these names.
+ * DTrace's own providers. Programs must not use these names, with or without a
+ * number (pid1234).
  */
 /* clang-format off */
 #define DTRACE_USDT_KERNEL_PROVIDERS(X)                                        \

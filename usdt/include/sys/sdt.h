@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * SystemTap's names from <sys/sdt.h>, implemented with <dtrace/sdt.h>. Programs
- * written for that header compile with this one and have the same probes.
+ * for SystemTap's header compile with this header and have the same probes.
  *
  *   #define _SDT_HAS_SEMAPHORES 1                 if provider_name_semaphore is declared
  *   #include <sys/sdt.h>
  *   STAP_PROBE2(app, query__start, text, length);
  *
  * This header is installed in <includedir>/dtrace-usdt. The flags from
- * `pkg-config --cflags dtrace-usdt` select it. If a file includes both this
- * header and SystemTap's, the second one has no effect.
+ * `pkg-config --cflags dtrace-usdt` select it. If a file includes both headers,
+ * the second one has no effect.
  *
  *   STAP_PROBE, STAP_PROBE1 .. STAP_PROBE12, DTRACE_PROBE, DTRACE_PROBE1 .. DTRACE_PROBE12
  *   STAP_PROBEV                with SDT_USE_VARIADIC

@@ -3,9 +3,10 @@
 // in a restartable sequence (rseq(2)). If that is not possible, it adds to the shared
 // set with a locked instruction.
 //
-// If a sequence is interrupted before its last instruction, the addition, the kernel
-// continues the thread at `abort`. The code there adds to the shared set. So a sequence
-// is never tried twice, and a single-stepped thread cannot loop.
+// The last instruction of a sequence is the addition. If the sequence is interrupted
+// earlier, the kernel continues the thread at `abort`. The code there adds to the
+// shared set. So a sequence is never tried twice, and a single-stepped thread cannot
+// loop.
 //
 //        test that rseq_cs is 0, arm       (do not disturb a sequence of the program)
 //        start:  find the set of this CPU  (cpu_id is out of range if not registered)
@@ -113,7 +114,7 @@ void Counters::count(const dt_action& action, std::optional<Reg64> key)
 void Counters::sum(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
     add_on_cpu(key, [this, &action, value](bool shared) {
-        // Notes that a value was added, even if the sum is 0.
+        // Record that a value was added, even if the sum is 0.
         a_.mov(qword[rcx + action.counters + 8], 1);
         if (shared)
             a_.lock();

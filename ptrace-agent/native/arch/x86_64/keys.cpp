@@ -31,7 +31,7 @@ void Routine::low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes)
 }
 
 // Computes the words of a key (dif/counters.h): the EPID if the key contains a name of
-// the probe, then each integer. Reserves those registers of the words that belong to
+// the probe, then each integer. Reserves the registers of the words if they belong to
 // the pool. The caller must release them.
 std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
 {
@@ -58,9 +58,9 @@ std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
     return words;
 }
 
-// Emits the search for a key. Returns the register that will contain the offset, in
-// bytes, of the key's counters from the action's counters. The pool does not reuse this
-// register until it is released.
+// Emits the search for a key. Returns the register in which the emitted code stores the
+// offset of the key's counters from the action's counters, in bytes. The pool does not
+// reuse this register until it is released.
 Reg64 Routine::find_key(const Step& step)
 {
     const dt_action& action = *step.action;

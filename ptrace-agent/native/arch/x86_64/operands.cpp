@@ -22,7 +22,7 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-// This many bytes above the stack pointer are assumed to belong to the stack.
+// The number of bytes above the stack pointer that are assumed to belong to the stack.
 constexpr std::uint32_t near_bytes = 0x4000;
 constexpr unsigned red_zone_bytes = 128;
 
@@ -133,10 +133,10 @@ void OperandReader::address_of(Reg64 to, const dt_operand& operand)
     }
 }
 
-// Emits code that leaves the clause to the engine unless the address is expected to be
-// readable. The ranges are searched as in dt_rt_known(). ranges_seq is tested only
-// once. If the agent rewrites the ranges during the search, the agent is alive and
-// handles a possible fault.
+// Emits code that checks whether the address is expected to be readable. If it is not,
+// the engine runs the clause. The ranges are searched as in dt_rt_known(). ranges_seq
+// is tested only once. If the agent rewrites the ranges during the search, the agent is
+// alive and handles a possible fault.
 void OperandReader::ensure_known(Reg64 address, const dt_operand& operand)
 {
     if (operand.reg == DT_OPERAND_NO_REG && operand.index == DT_OPERAND_NO_REG)
@@ -213,8 +213,8 @@ void OperandReader::widen(Reg64 value, const dt_operand& operand)
     }
 }
 
-// Converts a float to a double. Leaves denormal and infinite values and NaN to the
-// engine.
+// Converts a float to a double. The engine handles denormal and infinite values and
+// NaN.
 void OperandReader::widen_float(Reg64 value)
 {
     constexpr std::uint32_t exponent = 0x7f800000, least = 0x00800000;

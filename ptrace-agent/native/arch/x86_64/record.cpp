@@ -3,9 +3,9 @@
 // the same as dif/fire.c and dif/buffer.c.
 //
 // The code locks the CPU's shard as dt_rt_enter does, by writing the pid to the shard's
-// lock. If the process dies, its shards are recovered in the same way. If the shard is
-// busy or its buffer is full, the engine runs the clause. The record is built after the
-// `used` bytes of the buffer, and published by increasing `used`.
+// lock. So the shards of a dead process are recovered as usual. If the shard is busy or
+// its buffer is full, the engine runs the clause. The record is built after the `used`
+// bytes of the buffer, and published by increasing `used`.
 //
 // From the end of take_shard() until publish(), %rax contains the address of the
 // record, and another register contains the address of the shard.

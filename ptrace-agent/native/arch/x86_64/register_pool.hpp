@@ -35,7 +35,7 @@ public:
     // Returns a register of the pool that is not in `but`. Its value is lost at the
     // next call to temporary().
     Reg64 temporary(std::initializer_list<Reg64> but);
-    Reg64 use(Reg64 reg);    // notes that the register must be saved
+    Reg64 use(Reg64 reg);    // records that the register must be saved
     void hold(Reg64 reg);    // reserves the register until release()
     void release(Reg64 reg); // has no effect if the register is not held
     bool in_pool(Reg64 reg) const;
@@ -48,9 +48,10 @@ public:
     std::uint32_t ahead() const { return ahead_; } // a bit for each argument read ahead
     std::size_t n_slots() const;                   // number of arguments read ahead
 
-    // `word` is a word above the words that the routine pushed: 0 for the program's
-    // rax, 1 for its rcx, 2 for its rbx, 3 for the top of its stack. above() returns
-    // the word's distance from rsp, in words. saved() returns the operand for it.
+    // `word` selects a word of the stack above the words that the routine pushed: 0 for
+    // the program's rax, 1 for its rcx, 2 for its rbx, 3 for the top of its stack.
+    // above() returns the word's distance from rsp, in words. saved() returns the
+    // operand for it.
     std::size_t above(unsigned word) const;
     Xbyak::Address saved(unsigned word) const;
     std::optional<Xbyak::Address> saved(Reg64 reg) const; // null if reg was not saved

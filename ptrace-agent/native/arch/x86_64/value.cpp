@@ -60,7 +60,7 @@ void branch(Assembler& a, std::uint32_t op, const Label& to)
     }
 }
 
-// Returns the branch instruction that branches if and only if `op` does not.
+// Returns the branch instruction with the opposite condition.
 std::uint32_t opposite(std::uint32_t op)
 {
     switch (op) {

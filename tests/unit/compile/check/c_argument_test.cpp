@@ -44,9 +44,8 @@ TEST(CArgument, IsDeclaredWithWhatCAndCxxKnowWithoutTheProgramsHeaders)
         {"flag_t *", "const DTRACE_USDT_BOOL_ *a"},
         {"_Bool **", "DTRACE_USDT_BOOL_ *const *a"},
         {"callback_t", "void (*a)(struct part *, DTRACE_USDT_BOOL_ *)"},
-        // C cannot declare an enumeration before its definition, nor a structure
-        // without a tag. So the header mostly uses int or a pointer to void for these
-        // types.
+        // C cannot declare an enumeration before it is defined, or a structure that has
+        // no tag. So the header uses int or void pointers for most of these types.
         {"enum state", "int a"},
         {"enum state *", "const void *a"},
         {"enum state **", "const void *a"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the structure of the DOF for programs. Other tests run programs, and so check
-// that the engine accepts their DOF.
+// Tests the structure of the DOF that is generated for programs. Other tests check that
+// the engine accepts the DOF.
 #include "libdtrace/compile/compiler.hpp"
 #include "tests/unit/n_cases.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compares the results of random expressions in the engine and in this test. The
-// compiler never folds an entire expression.
+// Runs random expressions in the engine, and compares the results with values that this
+// test computes.
 #include "tests/unit/compile/generate/session.hpp"
 #include "tests/unit/n_cases.hpp"
 
@@ -222,8 +222,8 @@ TEST(RunRandom, ExpressionsComputeWhatCComputes)
         auto loaded = session.load(text);
         if (!loaded &&
             std::string(loaded.message()).find("NOREG") != std::string::npos) {
-            // A deep expression needs more registers than DIF has if both operands of
-            // an operator have side effects.
+            // If both operands of an operator have side effects, a deep expression may
+            // need more registers than DIF has.
             n_too_deep++;
             continue;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the values that generated DIF records when the engine runs it.
+// Runs generated DIF in the engine, and tests the values that it records.
 #include "tests/unit/compile/generate/session.hpp"
 
 #include <cstdint>
@@ -32,7 +32,7 @@ std::string text(const std::string& expression, const std::string& before = "",
     return values.size() == 1 ? values[0].text() : "<no record>";
 }
 
-// The probe's arguments (arg0 is 11, arg1 is 22) cannot be folded.
+// The compiler cannot fold the probe's arguments. arg0 is 11 and arg1 is 22.
 TEST(Run, Arithmetic)
 {
     EXPECT_EQ(value("arg0 + 1"), 12);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builds typed trees like those of check(). Identifiers live as long as the Trees
+// Builds typed syntax trees, as check() does. Identifiers live as long as the Trees
 // object.
 #pragma once
 
@@ -128,8 +128,7 @@ public:
         return out;
     }
 
-    // Returns the DIF object for an expression. Its result has the type of the
-    // expression.
+    // Returns the DIF object for an expression.
     std::shared_ptr<Difo> dif(const NodePtr& expr)
     {
         return ExprGenerator::generate(options, *expr, dif_type_of(expr->type, false));

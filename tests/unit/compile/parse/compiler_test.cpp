@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that a program that fails to compile declares nothing, and that malicious input
-// does no harm.
+// Tests that a failed compilation declares nothing, and that malicious input does no
+// harm.
 #include "tests/unit/compile/parse/support.hpp"
 #include "tests/unit/n_cases.hpp"
 

@@ -85,7 +85,7 @@ struct Parsed {
     std::string message() const { return error ? error->text : "no error"; }
 };
 
-// Returns a name for an operator. No two operators have the same name.
+// Returns a unique name for an operator.
 inline std::string spelled(Op op)
 {
     switch (op) {

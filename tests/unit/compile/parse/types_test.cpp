@@ -63,8 +63,8 @@ std::uint64_t offset(const Parsed& parsed, const char* type, const char* member)
     return found.offset_bits;
 }
 
-// Returns the number of a bit-field's first bit. `set` sets the field of a zeroed
-// struct to 1.
+// Returns the index of a bit-field's first bit. The function `set` must set the field
+// to 1.
 template <class T, class Set> std::uint64_t first_bit(Set set)
 {
     T value{};

@@ -129,8 +129,8 @@ private:
             info_.push_back(0);
     }
 
-    // The length (set later), version 4, the offset of the abbreviations, and the size
-    // of an address in bytes.
+    // The unit header contains the length (set later), version 4, the offset of the
+    // abbreviations, and the size of an address in bytes.
     std::vector<std::uint8_t> info_{0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8};
     std::vector<std::uint8_t> abbrev_;
     std::uint64_t n_abbrevs_ = 0;

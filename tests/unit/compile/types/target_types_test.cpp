@@ -66,7 +66,7 @@ DwarfEntry structure(int label, const std::string& name, std::uint64_t bytes,
 }
 
 // The types of a target whose debug data consists of `entries`. use() passes a type to
-// functions that walk it.
+// the functions that walk types.
 struct Lying {
     explicit Lying(std::vector<DwarfEntry> entries,
                    std::uint64_t language = DW_LANG_C99)

@@ -112,8 +112,8 @@ public:
         }
     }
 
-    // Returns "name: type at OFFSET[:WIDTH]" for each member, in bits. Only a bit-field
-    // has a WIDTH.
+    // Returns "name: type at OFFSET[:WIDTH]" for each member. OFFSET and WIDTH are in
+    // bits. Only a bit-field has a WIDTH.
     std::vector<std::string> members(const DebugType& type) const
     {
         std::vector<std::string> all;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that a split-off part is not mistaken for a function if the file has no
-// symbols. A split-off part is cold code of a function, which the compiler moved away
-// (NAME.cold).
+// Compilers move cold code of a function to a separate place (NAME.cold). Tests that
+// such a split-off part is not mistaken for a function if the file has no symbols.
 #include "libdtrace/symbols/elf/split_off.hpp"
 
 #include "libdtrace/symbols/elf/elf_image.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the kernel's symbols with files that the test creates, and with those on this
-// machine.
+// Tests the kernel's symbols with files that the test creates, and with this machine's
+// files.
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 
 #include "base/clock_ns.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that a jailed reader returns the same tables as a parser in this process, and
-// that a file that ends the reader harms no other file.
+// Tests that a jailed reader returns the same tables as a parser in this process. A
+// file that ends the reader must not affect other files.
 #include "libdtrace/symbols/reader/symbol_reader.hpp"
 
 #include "base/message.hpp"
@@ -42,7 +42,8 @@ std::shared_ptr<ElfImage> opened(const std::shared_ptr<SymbolReader>& reader,
     return image ? *image : nullptr;
 }
 
-// Everything that an image contains, as the bytes of the messages that transfer it.
+// Returns everything that an image contains, in the form of the messages that transfer
+// it.
 std::vector<std::byte> contents(ElfImage& image)
 {
     MessageWriter out;
@@ -81,7 +82,8 @@ template <class Answer> std::function<void(Fd)> server_with(Answer answer)
     };
 }
 
-// Returns the cuts of an image whose functions were requested from this server.
+// Requests an image's functions from this server. Returns the messages about missing
+// data (take_cuts()).
 std::vector<std::string> cuts_with(std::function<void(Fd)> serve,
                                    ReaderProcess::Limits limits = {})
 {
@@ -194,8 +196,8 @@ TEST(SymbolReader, ReportsAFileThatEndsTheReader)
 
 TEST(SymbolReader, AFileThatEndsTheReaderHarmsNoOtherFile)
 {
-    // This server crashes if it searches a pattern. All other requests go to a true
-    // reader.
+    // This server crashes if it must search for a pattern. It passes all other requests
+    // to a real reader.
     auto crash_on_match = [](Fd socket) {
         auto inner = ReaderProcess::start(serve_reader, {});
         Channel channel(std::move(socket));
@@ -264,7 +266,8 @@ TEST(SymbolReader, RefusesMalformedReplies)
     EXPECT_EQ(cuts_with(server_with(unknown)), refused);
 }
 
-// A body in a file that is no memfd, for example one on a FUSE file system.
+// The body of the message is in a file that is not a memfd. Such a file could be on a
+// FUSE file system.
 TEST(SymbolReader, RefusesABodyThatIsNotInAMemfd)
 {
     auto in_a_file = [](Channel&, ReaderMessage&, int socket) {
@@ -334,7 +337,7 @@ TEST(SymbolReader, OpensOnlyDebugFilesForTheReader)
               (std::vector<std::string>{"near.debug", ".debug/below.debug"}));
 }
 
-// All forms of damage to a valid message must be detected, or be harmless.
+// Any damage to a valid message must be either detected or harmless.
 TEST(SymbolReader, SurvivesDamagedMessages)
 {
     auto image = ElfImage::open("/usr/bin/python3.11");
