@@ -4,9 +4,8 @@
 //
 // For each file, the program counts the functions, the entries with a window
 // (fasttrap/patch.hpp), the returns, and the functions whose returns all have windows.
-// Parts that the compiler split off from functions do not count as functions. The
-// program also counts the refused sites for each reason, and lists these sites with -v.
-// It prints times in milliseconds.
+// It also counts the refused sites for each reason. With -v, it lists these sites.
+// Times are in milliseconds.
 //
 // The goals are:
 // - windows for at least 99.9 % of the entries
@@ -145,9 +144,7 @@ private:
                              return_places_.end());
     }
 
-    // Plans windows. Uses a typical load address for a file without a fixed address.
-    // The address matters because the jumps of short windows (fasttrap/patch.hpp) can
-    // reach only some distances, and must lead to user space.
+    // Plans windows. If the file has no fixed address, assumes a typical load address.
     dt::WindowPlan plan(std::vector<dt::PatchSite> sites)
     {
         constexpr std::uint64_t usual_place = 0x5555'5555'4000;
@@ -216,8 +213,8 @@ private:
     }
 
     // Prints each refused site with the start of its extent, the end of its extent and
-    // the end of the next extent. "alone" means that the site is also refused when it
-    // is the only site of the plan.
+    // the end of the next extent. "alone" means that a plan with only this site also
+    // refuses it.
     void list_refused(const char* kind, const Sites& sites,
                       const dt::WindowPlan& refused)
     {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How long does it take to compile a D script of 1,000 clauses to DOF?
 //
-// The clauses contain what is common in long scripts. The program prints the median,
-// the fastest and the slowest run in milliseconds. The goal is a median of at most
-// 1,000 ms.
+// The program prints the median, the fastest and the slowest run in milliseconds. The
+// goal is a median of at most 1,000 ms.
 #include "libdtrace/compile/compiler.hpp"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How many printf records a second does the consumer format on one core?
+// How many printf records per second can the consumer format on one core?
 //
 // The program writes records of one printf clause into the buffers of an arena. Then it
-// measures all work that dtrace(1) -q does to drain, check, merge, format and print
-// them to /dev/null. The time to fill the buffers does not count. For comparison, the
-// program also measures a loop of snprintf() and fwrite() over the same values.
+// measures how long dtrace(1) -q takes to drain, check, merge, format and print them to
+// /dev/null. For comparison, it also measures a loop of snprintf() and fwrite() over
+// the same values.
 #include "cmd/dtrace/rows.hpp"
 #include "dif/engine.h"
 #include "libdtrace/api/handle.hpp"
@@ -135,7 +135,7 @@ void fill(void* memory, std::uint32_t epid, std::uint64_t first)
     }
 }
 
-// Runs `what`. Returns the seconds of CPU time that this thread used for it.
+// Calls what(). Returns the CPU time in seconds.
 double seconds(const std::function<void()>& what)
 {
     auto now = [] {
@@ -148,8 +148,7 @@ double seconds(const std::function<void()>& what)
     return now() - start;
 }
 
-// Creates a session in the stopped state. dtrace_consume() on it consumes the records
-// of this arena.
+// Creates a stopped session. Its dtrace_consume() consumes the records of this arena.
 dtrace_hdl_t* open_session(void* arena)
 {
     dtrace_hdl_t* session = dtrace_open(DTRACE_VERSION, 0, nullptr);
@@ -195,7 +194,7 @@ double run_consumer(std::FILE* null)
         double took = seconds([&] {
             drained &= dtrace_consume(session, null, begin_row, end_row, &rows) == 0;
         });
-        // The first round does not count, because it also faults in the pages of the
+        // The first round does not count, because it also causes page faults in the
         // consumer's buffer.
         if (round > 0)
             total += took;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// How many simple DIF instructions does the engine run in a second, and what is the
-// overhead of one firing?
+// How many simple DIF instructions does the engine run per second, and how long does
+// one firing take?
 //
-// The speed of instructions is measured with a clause that runs 60,000 of them and
-// records nothing. The overhead is measured with clauses that have a single action.
+// A clause that runs 60,000 instructions and records nothing answers the first question.
+// Clauses that have a single action answer the second question.
 #include <sys/mman.h>
 #include <sys/utsname.h>
 
@@ -87,8 +87,7 @@ struct Engine {
     }
 
 private:
-    // Empties the buffer after every 65536 firings. If the buffer were full, drops
-    // would be measured instead of records.
+    // Empties the buffer after every 65536 firings, before it is full.
     void empty_buffer(unsigned i)
     {
         static std::vector<char> to(8 << 20);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // How long does the interpreter take for a store to an associative array, a read from
 // an associative array, an aggregation by an integer, and an aggregation by a string?
-// And do two threads together do twice as much work as one?
+// Do two threads together do twice as much work as one?
 //
 // Each row of the output is a clause. The column "alone" is the row's time minus the
 // time of a clause that only assigns a constant. The goals apply to this column.
 //
 // Two properties of the machine affect the results:
-//   - The 100,000 elements take 6 MB and are visited in an unpredictable order. The row
-//     "a read of 6 MB at random" shows the cost of one read.
-//   - Two CPUs may share a core. So each round also measures loop(), which does not use
-//     the engine. A round with two threads counts only if two threads that run loop()
-//     do at least 1.9 times the work of one thread.
+//   - The 100,000 elements take 6 MB and are read in an unpredictable order. The row
+//     "a read of 6 MB at random" shows the cost of one memory read.
+//   - Two CPUs may share a core. So each round also runs loop(), which does not use the
+//     engine, in two threads. The round counts only if the two threads do at least 1.9
+//     times the work of one thread.
 #include "dif/engine.h"
 #include "dif/float.h"
 #include "dif/vars.h"
@@ -43,15 +43,14 @@ std::uint64_t thread_ns()
            static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// Returns a counter instead of the time, so that the cost of reading a clock is not
-// included in the results.
+// Returns a counter, because the results must not include the cost of reading a clock.
 dt_u64 host_now(dt_host*)
 {
     static thread_local dt_u64 now = 0;
     return ++now;
 }
 
-// Selects the string that execname returns. There are 64 such strings of 20 bytes.
+// Selects one of the 64 strings that execname can return. Each has 20 bytes.
 thread_local unsigned which_name = 0;
 
 dt_u64 host_string(dt_host*, dt_u32, dt_u32, char* to, dt_u64 max)
@@ -100,9 +99,8 @@ public:
         dt_activity_advance(arena_, DT_ACTIVITY_INACTIVE, DT_ACTIVITY_ACTIVE);
     }
 
-    // Fires n times as thread number `thread`. Returns the ns per firing. The probe
-    // Fill uses the keys in ascending order. The probe Body uses elements that are not
-    // adjacent in memory.
+    // Fires a probe n times as thread number `thread`. Returns the ns per firing. Fill
+    // uses the keys in ascending order. Body uses them in an unpredictable order.
     enum class Probe { Fill, Body };
     double fire(unsigned thread, unsigned n, Probe which = Probe::Body)
     {
@@ -196,8 +194,8 @@ double ns_of_read()
     return spread(std::move(rounds)).median;
 }
 
-// Returns the ratio of the work that two threads do to the work that one thread does in
-// the same time. work(thread) returns its time in ns.
+// Returns the speed of two threads divided by the speed of one thread. work(thread)
+// returns its time in ns.
 template <class F> double scaling(F work)
 {
     double alone = work(0), together[2];
@@ -226,8 +224,7 @@ double loop(unsigned)
 
 struct Scaling {
     Spread ours, machine;
-    unsigned n_judged; // rounds in which two threads that ran loop() did at least 1.9
-                       // times the work of one thread
+    unsigned n_judged; // the number of rounds that count
 };
 
 Scaling scaling_of(const std::string& body)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What does it cost to plan and build 50,000 jumps, and how many sites get one?
+// What does it cost to plan and build 50,000 jumps, and how many sites get a jump?
 //
-// For each program, the benchmark finds the extents (fasttrap/extents.hpp) of all
-// function entries and return sites. This step is not timed. Then the benchmark plans
-// windows, finds places for their trampolines and builds the patches: for all entries,
-// for all return sites, and for both together. Parts that the compiler split off from
-// functions do not count.
+// For each program, the benchmark first finds the extents (fasttrap/extents.hpp) of all
+// function entries and return sites. It does not measure this step. Then it plans
+// windows, allocates their trampolines and builds the patches: for all entries, for all
+// return sites, and for both together.
 //
-// The simulated address space contains only the module. The goals are 60 ms and 6 MB
-// for 50,000 entries, and 10 ms for 50,000 calls to TrampolineSpace::take().
+// The goals are 60 ms and 6 MB for 50,000 entries, and 10 ms for 50,000 calls to
+// TrampolineSpace::take().
 #include "fasttrap/extents.hpp"
 #include "fasttrap/patch.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -113,13 +112,13 @@ void find_sites(Program& program)
     }
 }
 
-// Allocates areas in a simulated address space.
+// Allocates areas in a simulated address space that contains only the program.
 class Room {
 public:
     explicit Room(const Program& program) { taken_[program.begin] = program.end; }
 
-    // Maps an area of this size that all windows between begin and end can reach.
-    // Returns nullopt if no free place can be found.
+    // Maps an area that all windows between begin and end can reach. Returns nullopt if
+    // no free place can be found.
     std::optional<TargetAddr> map_for(TargetAddr begin, TargetAddr end,
                                       std::uint64_t bytes)
     {
@@ -156,8 +155,8 @@ public:
     }
 
     // Maps the pages for the stub of a punned jump, and for the 16 bytes before the
-    // stub. Returns the address and the size of the mapping, or nullopt if no range
-    // that the jump can reach has free pages.
+    // stub. Returns the address and the size of the mapping, or nullopt if the jump
+    // cannot reach free pages.
     std::optional<std::pair<TargetAddr, std::uint64_t>> map_exact(const Window& window)
     {
         for (const Reach& reach : reach_of(window)) {

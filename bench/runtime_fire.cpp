@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Measures what a firing inside the target costs in addition to the probed function.
+// Measures what a firing inside the target costs.
 //
 // The program maps the runtime's image into its own process. In a loop, it calls a
 // trampoline that fires the probe. Each line shows the median of 15 rounds and the
 // spread, in ns of CPU time per call, minus the time without the probe. Each clause is
-// measured in the interpreter, and then as native code if the clause can be compiled.
+// measured in the interpreter. If it can be compiled, it is also measured as native code.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <algorithm>

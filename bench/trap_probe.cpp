@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Measures the cost of one firing of an entry probe that uses a breakpoint. For
-// comparison, measures the minimal cost of a breakpoint under ptrace.
+// Measures the cost of an entry probe that uses a breakpoint, and the minimal cost of a
+// breakpoint with ptrace.
 //
 // Child processes measure three loops:
 //   - calls to a function without a probe
@@ -56,8 +56,9 @@ double now_ns()
     std::exit(1);
 }
 
-// A child process. Each time it reads a byte, it calls bench_work() n_calls times, or
-// executes int3 if `traps` is set. It replies with the ns per call or per int3.
+// A child process. For each byte that it reads, it calls bench_work() n_calls times, or
+// executes n_calls int3 instructions if `traps` is set. It replies with the ns per call
+// or per int3.
 struct Child {
     pid_t pid = 0;
     int ask[2], answer[2];
@@ -102,8 +103,8 @@ struct Child {
     }
 };
 
-// The minimal tracer. Makes the child execute int3 n_calls times, and continues it
-// after each stop. Returns the ns per int3.
+// Makes the child execute int3 n_calls times, and continues it after each stop. Returns
+// the ns per int3.
 double bare_loop(Child& child)
 {
     child.begin();

@@ -1,4 +1,4 @@
-# Libraries from Debian packages; tests/packages.txt names the packages.
+# Libraries from the Debian packages in tests/packages.txt.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CAPSTONE REQUIRED IMPORTED_TARGET capstone)
 pkg_check_modules(XBYAK REQUIRED IMPORTED_TARGET xbyak)

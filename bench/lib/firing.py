@@ -44,7 +44,7 @@ CASES = [
 ]
 
 def one_run(args, case, row):
-    """Returns the time of a traced call minus that of an untraced call, in ns. Adds two notes to the row: the first
+    """Returns how much longer a traced call takes than an untraced call, in ns. Adds two notes to the row: the first
     message of dtrace, and whether the printed counts are correct."""
     with Timed(args) as victim:
         def run():
@@ -70,8 +70,8 @@ def limit(args, mode):
         return victim.run(mode) - bare
 
 def recorded(args, row):
-    """Measures trace(arg0). The records of a burst of calls fit into a buffer, and dtrace drains the buffer in the
-    pauses. dtrace must print every record."""
+    """Measures trace(arg0). The calls come in bursts whose records fit into a buffer. dtrace drains the buffer between
+    the bursts, and must print every record."""
     with Timed(args) as victim, tempfile.NamedTemporaryFile("w+") as out:
         bare = victim.run("work", 11, 50000, 1, 60)
         victim.calls = 0
@@ -120,7 +120,7 @@ def tasks(args, table):
     if n_cpus > 1:
         two = Case("two threads on two CPUs, over one", CASES[0].program, threads=2)
         found.append(ours(lambda row: over_one_thread(args, row, two), two.name, "x", 1.1, 1.0))
-    # Each thread needs several ms for a round, so threads are also preempted in the middle of a firing.
+    # A round takes several ms, so some threads are preempted in the middle of a firing.
     many = Case("64 threads on each CPU, over one alone", CASES[0].program, threads=min(64 * n_cpus, 256),
                 rounds=5, calls=500000)
     found.append(ours(lambda row: over_one_thread(args, row, many), many.name, "x", 1.1, 1.0))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Measures other tools for bench/fast_path, with the same work on the same victim as for dtrace. The cost is the CPU
-time of traced calls minus that of untraced calls. For gdb, ltrace and strace the cost is elapsed time, because they
-work in their own processes while the target is stopped.
+"""Measures other tools for bench/fast_path. They do the same work on the same victim as dtrace. The cost is the CPU
+time of traced calls minus the CPU time of untraced calls. For gdb, ltrace and strace, the cost is elapsed time, because
+these tools work while the target is stopped.
 
 The cost of a uprobe depends on the instruction. The kernel emulates the first instruction of frame8(), `push %rbp`, but
 single-steps the first instruction of work().
@@ -78,7 +78,7 @@ def uprobe(path, function, kinds="p"):
         yield [name.replace("/", ":") for name in names]
     finally:
         for name in names:
-            for _ in range(50):  # Removing an event fails until the kernel has released it, which takes a moment.
+            for _ in range(50):  # This fails until the kernel has released the event.
                 try:
                     say(f"-:{name}")
                     break
@@ -121,8 +121,8 @@ def bare_of(args, mode):
         return victim.run(mode)
 
 def uftrace(args, mode, function):
-    """Measures uftrace, which records the function's entries and returns. Returns the cost, and a note that contains
-    the share of calls that were recorded."""
+    """Measures uftrace, which records the function's entries and returns. Returns the cost, and a note with the
+    fraction of calls that were recorded."""
     need("uftrace", root=False)
     with tempfile.TemporaryDirectory() as folder:
         with Timed(args, ["uftrace", "record", "--no-libcall", "-P", f"^{function}$", "-b", "4M", "-d",
@@ -157,7 +157,7 @@ def gdb(args):
         script.write("set pagination off\nbreak work\ncommands\nsilent\ncontinue\nend\ncontinue\n")
         script.flush()
         bare = victim.run("work")
-        # gdb is killed, because SIGINT would only stop the target. After that, the target is killed.
+        # SIGINT would stop the target instead of gdb.
         with running(["gdb", "-q", "-nx", "-batch", "-p", str(victim.pid), "-x", script.name],
                      signal.SIGKILL) as tool:
             while_on(victim, "work", bare, tool)
@@ -170,8 +170,7 @@ def ltrace(args):
         return by_the_wall(victim, 10000) - bare_of(args, "work")
 
 def strace():
-    """Runs dd with and without strace. Returns the ns by which strace slows down a system call, without the time to
-    start dd."""
+    """Runs dd with and without strace. Returns the ns by which strace slows down a system call."""
     need("strace", root=False)
     def seconds(n, *under):
         began = time.perf_counter()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Measures the cost of planting and removing probes: elapsed time, the time for which the target is stopped, and
-memory. Also measures a firing when 50,000 probes are planted."""
+"""Measures the elapsed time to plant and remove probes, the time for which the target is stopped, and the memory that
+probes need. Also measures the cost of a firing when 50,000 probes are planted."""
 import os, re, shutil, signal, subprocess, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 from table import Row, Skip, Task, ours, peer
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 """
 
 def many_functions(args):
-    """Returns the path of a program with 50,000 functions, which is built once per build directory."""
+    """Returns the path of a program with 50,000 functions. Builds the program if it is missing or outdated."""
     folder = f"{args.build}/bench/many"
     program = f"{folder}/many"
     if os.path.exists(program) and os.path.getmtime(program) > os.path.getmtime(__file__):
@@ -281,8 +281,7 @@ def bpftrace_armed(args):
             tool.wait()
 
 def bpftrace_ending(args, n=10):
-    """Returns the seconds that bpftrace takes to remove n probes. n is small, because bpftrace takes minutes to remove
-    many probes."""
+    """Returns the seconds that bpftrace takes to remove n probes. A large n would take minutes."""
     if not shutil.which("bpftrace") or os.geteuid() != 0:
         raise Skip("bpftrace needs to be installed, and root")
     path = many_functions(args)
@@ -302,8 +301,8 @@ def bpftrace_ending(args, n=10):
         return time.perf_counter() - began
 
 def uftrace_whole(args):
-    """Returns the seconds that uftrace takes to patch all functions of a program. The program exits immediately, so its
-    run without uftrace is subtracted."""
+    """Returns the seconds that uftrace takes to patch all functions of a program. Subtracts the time that the program
+    takes without uftrace."""
     if not shutil.which("uftrace"):
         raise Skip("uftrace is not installed")
     path = many_functions(args)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a PostgreSQL cluster for the benchmarks, and pgbench on this cluster."""
+"""Runs a PostgreSQL cluster and pgbench for the benchmarks."""
 import glob, os, pwd, re, shutil, subprocess, tempfile
 from table import Skip
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Measures probes in real programs: python3's calls to malloc(), and PostgreSQL under pgbench. Also measures whether
-records are lost at a million per second, and how fast dtrace prints records."""
+"""Measures probes in real programs: python3 that calls malloc(), and PostgreSQL with pgbench. Also measures how many
+of a million records per second are lost, and how fast dtrace prints records."""
 import atexit, functools, glob, os, pwd, re, shutil, signal, statistics, subprocess, sys, tempfile, time
 import peers as tools
 from postgres import Postgres, per_second
@@ -22,7 +22,7 @@ for i in range(300000):
 print(time.thread_time() - began, flush=True)
 sys.stdin.read()
 """
-TIMES = 5  # The result is the median of this number of runs.
+TIMES = 5  # The result is the median of 5 runs.
 
 class Allocating(Victim):
     def __init__(self, env=None):
@@ -105,8 +105,8 @@ def server():
 PALLOC = "palloc, pfree counted, pgbench -S -c 2"
 
 def less(row, start_tools, seconds):
-    """Returns the percentage by which tracing the backends reduces the transactions per second. start_tools() is called
-    3.5 s after the start of pgbench, and returns a function that ends the tools."""
+    """Returns by how many percent the transactions per second decrease while tools trace the backends. Calls
+    start_tools() 3.5 s after the start of pgbench. start_tools() returns a function that ends the tools."""
     database = server()
     running, before = database.bench(seconds)
     try:

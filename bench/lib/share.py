@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""For real programs and libraries, measures the share of functions whose probes can use jumps. dtrace -lv lists the
-probes of a process that has mapped the file. It plans the probes but plants none."""
+"""Measures the percentage of functions in real programs and libraries whose probes can use jumps. dtrace -lv lists the
+probes and plans them, but plants none."""
 import collections, glob, os, re, subprocess, sys
 from table import Row, Skip, Task
 
@@ -15,7 +15,7 @@ PLACE = re.compile(r"^\t\t[+-]0x[0-9a-f]+: (.*)$")
 
 def listed(args, path, library):
     """Returns a tuple for each probe: the function, the word "entry" or "return", and a list with one text for each
-    site. dtrace -lv prints this text to describe the site's mechanism."""
+    site. The text is dtrace -lv's description of the site's mechanism."""
     what = os.path.basename(os.path.realpath(path))
     command = [args.dtrace, "-lvn", f"pid$target:{what if library else 'a.out'}::[er]*"]
     if library:
@@ -47,8 +47,8 @@ def percent(part, whole):
     return 100 * part / whole if whole else 100.0
 
 def judge(args, table, path, library):
-    """Returns the percentage of a file's entry probes that use a jump, and the percentage of its return probes that use
-    jumps at all their sites. For the sites without a jump, adds lines with the reasons below the table."""
+    """Returns two percentages: the file's entry probes that use a jump, and its return probes that use jumps at all
+    their sites. Lists below the table why the other sites have no jump."""
     reasons = collections.Counter()
     n = collections.Counter()
     for function, kind, places in listed(args, path, library):

@@ -2,8 +2,8 @@
 """The table that bench/fast_path prints, and the order in which its rows are measured.
 
 A Row is one line of the table. It shows the median of its measured values. A Task is an experiment that measures one or
-more rows. All tasks run once, then all run again, so that other load on the machine affects them equally. Below a row
-of dtrace are the rows of its peers, which are other tools that do the same work.
+more rows. All tasks run once, then all run again, so that other load on the machine affects them equally. Below each
+row of dtrace are the rows of its peers, which are other tools that do the same work.
 """
 import os, re, statistics, sys, traceback
 
@@ -15,11 +15,11 @@ class Row:
         """`must` is the required value and `aim` is the goal. Both are upper bounds, or lower bounds if
         `most` is False."""
         self.work, self.unit, self.must, self.aim, self.most = work, unit, must, aim, most
-        self.peer_of = peer_of  # in a peer's row: the `work` of the dtrace row to which it is compared
+        self.peer_of = peer_of  # in a row of a peer: the `work` of the corresponding dtrace row
         self.values, self.notes, self.missing = [], [], ""
 
     def note(self, text):
-        """Adds a note that is printed at the end of the row, unless the row already has it."""
+        """Adds a note to the row if the row does not have the same note yet."""
         if text and text not in self.notes:
             self.notes.append(text)
 
@@ -71,7 +71,7 @@ class Table:
         except Skip as missing:
             task.n_failed = 2
             values = str(missing)
-        except Exception as error:  # An experiment that fails must not prevent the following ones.
+        except Exception as error:  # The other experiments still run if one fails.
             task.n_failed += 1
             values = f"failed: {type(error).__name__}: {error}"
             if os.environ.get("BENCH_TRACEBACK"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs a target and a dtrace that traces it, for bench/fast_path.
 
-The benchmarks watch the target's text to find out when probes have been planted. dtrace's message about matched probes
-comes too early.
+The benchmarks watch the target's text to find out when probes have been planted, because dtrace prints its message
+about matched probes earlier.
 """
 import functools, os, re, select, signal, statistics, subprocess, tempfile, time
 from table import Skip
@@ -51,8 +51,8 @@ class Victim:
         self.process.wait()
 
 class Timed(Victim):
-    """A process that runs tests/victims/timed, which executes one run for each line of input. `under` is an optional
-    command that starts the program."""
+    """A process that runs tests/victims/timed. Each line of its input starts one run. `under` is an optional command
+    that starts the program."""
     def __init__(self, args, under=(), path="", env=None):
         self.path = path or f"{args.build}/tests/victims/timed"
         if not os.path.exists(self.path):
@@ -68,14 +68,13 @@ class Timed(Victim):
         self.calls = 0
 
     def finish(self):
-        """Closes the victim's input and waits for its exit, after which a tool such as valgrind has written its
-        results."""
+        """Closes the victim's input and waits for its exit. A tool such as valgrind has then written its results."""
         self.process.stdin.close()
         self.process.wait(timeout=100)
 
     def run(self, mode="work", rounds=11, calls=0, threads=1, pause_ms=0):
-        """Runs several rounds of calls. Returns the median time per call of the rounds in ns. Adds the number of calls
-        to self.calls."""
+        """Runs several rounds of calls. Returns the median of the rounds' times per call, in ns. Adds the number of
+        calls to self.calls."""
         self.process.stdin.write(f"{mode} {rounds} {calls} {threads} {pause_ms}\n")
         self.process.stdin.flush()
         said = self.process.stdout.readline().split()
@@ -95,8 +94,7 @@ def wait_until(what, condition, seconds=60, pause=0.0002):
         time.sleep(pause)
 
 class Tracer:
-    """A process that runs dtrace -p PID. armed_s is the seconds from its start until the text at all `sites` has
-    changed."""
+    """A process that runs dtrace -p PID. armed_s is the number of seconds until the text at all `sites` has changed."""
     def __init__(self, args, pid, program, sites, *options, settle=0.1):
         self.out, self.err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
         before = {at: text(pid, at) for at in sites}
@@ -121,8 +119,7 @@ class Tracer:
         return file.read()
 
     def finish(self):
-        """Sends SIGINT to dtrace and waits for its exit. Returns its output. Sets finish_s to the seconds
-        that this took."""
+        """Sends SIGINT to dtrace and waits for its exit. Returns its output. Sets finish_s to the elapsed seconds."""
         began = time.perf_counter()
         self.process.send_signal(signal.SIGINT)
         self.process.wait()

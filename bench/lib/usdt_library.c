@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Measures the cost of static probes with three arguments. One probe is created at run
-// time with libdtrace-usdt, and one is compiled in with dtrace/sdt.h.
+// Measures the cost of two static probes with three arguments. One is created at run
+// time with libdtrace-usdt. The other is compiled in with dtrace/sdt.h.
 //
 // The program prints "ready" and then reads commands from stdin:
-//   WHAT ROUNDS CALLS     WHAT is nothing, library or header. For each round, prints
-//                         the ns of CPU time per iteration.
+//   WHAT ROUNDS CALLS
+// WHAT is nothing, library or header. For each round, the program prints the CPU time
+// per iteration in ns.
 #define DTRACE_USE_SEMAPHORES
 #include <dtrace/sdt.h>
 #include <dtrace/usdt.h>
@@ -24,8 +25,8 @@ static double cpu_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-// Defines a function with a loop over one probe. The asm statement keeps the compiler
-// from removing the loop.
+// Defines a function that fires one probe in a loop. The asm statement prevents the
+// compiler from removing the loop.
 #define LOOP(name, probe)                                                                \
     __attribute__((noinline, aligned(64))) static void name(long n, const char *text)    \
     {                                                                                    \

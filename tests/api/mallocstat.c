@@ -6,10 +6,10 @@
  *   mallocstat [-x opt[=val]]... [-n program]... command [arg]...
  *   mallocstat [-x opt[=val]]... [-n program]... -p pid
  *
- * It is written as a user of the installed library would write it, in C11 that is also
- * valid C++. It also enables the programs given with -n, and prints "| " before each
- * line of their output. It prints a line for everything that the library reports, so
- * that a test can compare the output.
+ * It also enables the programs given with -n, and prints "| " before each line of their
+ * output. A test compares the output of mallocstat, so mallocstat prints a line for
+ * everything that the library reports. The file uses only the installed library, and is
+ * valid C11 and C++.
  */
 #include <dtrace.h>
 
@@ -33,9 +33,9 @@ struct stat {
 	struct ps_prochandle *proc;
 	pid_t pid;
 	int ended;
-	dtrace_aggvarid_t calls, bytes; /* 0 if nothing was counted */
+	dtrace_aggvarid_t calls, bytes; /* 0 if no call was counted */
 	long n_calls;
-	int at_line_start; /* whether the next text of the -n programs begins a line */
+	int at_line_start; /* nonzero if the output of the -n programs is at a line start */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -66,7 +66,7 @@ static void print_frame(struct stat *s, uint64_t pc)
 	printf(" %s", name);
 }
 
-/* Prints a record of ustack(): the pid if it is not the command's, then the frames. */
+/* Prints a record of ustack(). Prints the pid only if it is not the command's pid. */
 static void print_stack(struct stat *s, const char *data, const dtrace_recdesc_t *rec)
 {
 	uint64_t words[1 + 64] = {0};

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Checks that every row of D's tables has a program in this directory.
 
-The tables are the headers that the compiler and the engine expand. A tst program covers a row if it uses the row's
-name. A row that cannot work in these tests needs an err program, which must be refused. An error tag needs an
-err.D_TAG.* program, which must fail with that tag.
+The tables are the headers that the compiler and the engine expand. A tst program covers the rows whose names it uses.
+A row that cannot work in these tests needs an err program, which dtrace must refuse. An error tag needs a program
+err.D_TAG.*, which must fail with that tag.
 
-EXEMPT lists the rows that no program can cover, each with the reason. A program for a row in EXEMPT is an error, too.
+EXEMPT lists the rows that no program can cover, and the reasons. It is an error if a program covers such a row.
 
   coverage.py            prints the rows without a program, and exits with 1 if there are any
   coverage.py --list     prints every row and the number of programs that cover it
@@ -124,7 +124,7 @@ def faults():
         n = sum(1 for text in printed if re.search(rf"^fault {row[1]}\b", text, re.M))
         yield "fault " + row[0], n
 
-# The consumer's messages about each kind of drop, as they appear in expected output.
+# Patterns for the consumer's message about each kind of drop.
 DROPS = {
     "PRINCIPAL": r"^dtrace: \d+ drops? on CPU", "AGGREGATION": r"aggregation drops? on CPU",
     "DYNAMIC": r"dynamic variable drops?$", "SPEC": r"speculative drops?$",

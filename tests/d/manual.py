@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Checks that the manual page lists all existing names and no other names.
 
-The names are compared with the tables that the command, the compiler and the engine expand. On the page, they are the
-bold words in the tags of .TP entries (the line after .TP, and after each .TQ). If a table has a size, count or rate as
-the default, the text of the entry must contain the default.
+The names are rows of the tables that the command, the compiler and the engine expand. On the page, they are the bold
+words in the tags of .TP entries. A tag is the line after .TP or .TQ. If a row has a size, a count or a rate as its
+default, the text of the entry must contain the default.
 
   manual.py [PAGE]       prints the differences, and exits with 1 if there are any
 """
@@ -52,7 +52,7 @@ def sections():
     parts = re.split(r"^\.SH (.*)\n", PAGE.read_text(), flags=re.M)[1:]
     return dict(zip(parts[::2], parts[1::2]))
 
-# The tables: the names that the page must list, and the defaults that it must show
+# The names that the page must list, and the defaults that it must show
 
 def flags():
     text = read("cmd/dtrace/arguments.cpp")
@@ -93,7 +93,7 @@ def members():
         yield "fds[]", row[0]
 
 def default_of(kind, value):
-    """Returns the default as the page must show it, or None if the page need not mention it."""
+    """Returns the text of a default that the page must show, or None if the page need not show it."""
     if value == "DT_OPT_UNSET" or kind not in ("SIZE", "COUNT", "RATE"):
         return None
     if kind == "RATE":

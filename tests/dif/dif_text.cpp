@@ -88,7 +88,7 @@ public:
         need("%r");
         return number();
     }
-    // Reads a number between `before` and `after`, as in DT_VAR(280), or a name.
+    // Reads a name, or a number between `before` and `after` such as DT_VAR(280).
     // Returns the number, or the name's number in `names`.
     unsigned named(const std::string& before, const std::string& after,
                    const std::map<std::string, unsigned>& names)

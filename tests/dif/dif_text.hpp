@@ -2,8 +2,8 @@
 // Assembles DIF from text in the form that the disassembler prints.
 //
 // Also accepts constants instead of indexes (`setx #5, %r1`, `sets "abc", %r1`) and
-// names instead of numbers (`call strlen, %r1`). `word 0x0e000001` gives the 32 bits of
-// an instruction.
+// names instead of numbers (`call strlen, %r1`). `word 0x0e000001` is the instruction
+// with these 32 bits.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs each case as one clause whose only action traces the DIFO's result. Compares the
-// outcome with the outcome that the case expects.
+// Runs each case as one clause, which traces the DIFO's result. Compares the outcome
+// with the expected outcome.
 #include "tests/dif/runner.hpp"
 
 #include <fstream>

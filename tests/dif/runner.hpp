@@ -53,7 +53,8 @@ struct Case {
 // Throws std::runtime_error with the file and the line of the error.
 std::vector<Case> read_cases(const std::string& path);
 
-// Returns how the outcome differs from the expected one, or "" if it does not differ.
+// Returns a description of the difference from the expected outcome, or "" if the
+// outcome is as expected.
 std::string run_case(const Case& c);
 
 } // namespace dif_test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Runs tests/dif/*.dif. Each row of the engine's tables must have at least one case.
-// Each reason for which the verifier refuses a program must also have one.
+// Each reason for which the verifier refuses a program must also have a case.
 #include "tests/dif/runner.hpp"
 
 #include <gtest/gtest.h>
@@ -34,8 +34,8 @@ std::vector<Case> all_cases()
     return out;
 }
 
-// If `refused` is true, calls visit() for each instruction of the cases that the
-// verifier must refuse. If it is false, visits the cases that the verifier must accept.
+// Calls visit() for each instruction of some cases. If `refused` is true, these are the
+// cases that the verifier must refuse. Otherwise, these are all other cases.
 template <typename Visit> void each_instruction(bool refused, Visit visit)
 {
     for (const Case& c : all_cases()) {

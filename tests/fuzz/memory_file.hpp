@@ -11,7 +11,7 @@
 
 namespace dt::fuzz {
 
-// Returns a file that contains these bytes. Aborts if the system refuses it.
+// Returns a file that contains these bytes. Aborts on failure.
 inline Fd memory_file(const std::uint8_t* data, std::size_t size)
 {
     Fd file(::memfd_create("fuzz", MFD_CLOEXEC));

@@ -6,7 +6,7 @@
 
 namespace dt::fuzz {
 
-// Ends the process if the condition is false, which libFuzzer reports.
+// Aborts if the condition is false. libFuzzer then reports the input.
 inline void require(bool holds)
 {
     if (!holds)

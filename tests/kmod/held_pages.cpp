@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
-// held_pages claim|userfaultfd|fuse: makes the kernel wait for memory that this process
-// provides.
+// held_pages claim|userfaultfd|fuse: makes the kernel wait for pages of memory.
 //
-//   claim        DTK_CLAIM waits while it copies its results to memory. During this
-//                time, other threads request an arena, probes and a timer from the same
-//                open device. The claim replaces the device's consumer. The requests
-//                must then use the new consumer. At the end, the device is closed.
-//   userfaultfd  calls the traced function reads() with an address whose page is never
-//                provided
-//   fuse         calls reads() with a page of a FUSE file whose server never answers
-//                the read request
+//   claim        A DTK_CLAIM waits for a page. Meanwhile, other threads request an
+//                arena, probes and a timer from the same open device. The claim then
+//                replaces the device's consumer, and the other requests must use the
+//                new consumer. At the end, the device is closed.
+//   userfaultfd  Calls the traced function reads() with a page that never becomes
+//                available.
+//   fuse         Calls reads() with a page of a FUSE file. The file's server never
+//                replies to read requests.
 //
-// Prints the results and exits. The test fails if the kernel hangs or uses freed
-// memory.
+// Prints the results. The test fails if the kernel hangs or uses freed memory.
 #include "abi/ioctl.h"
 
 #include <cerrno>
@@ -46,7 +44,7 @@ void require(bool holds, const char* what)
     std::exit(2);
 }
 
-// Pages that the kernel must wait for until serve() is called.
+// Pages that are not available until serve() is called.
 class LatePages {
 public:
     explicit LatePages(std::size_t bytes) : bytes_(bytes)
@@ -145,7 +143,7 @@ int claim()
     for (std::thread& thread : threads)
         thread.join();
     ::close(device);
-    ::usleep(500'000); // a timer that was not stopped would fire now, on freed memory
+    ::usleep(500'000); // if the timer still ran, it would now use freed memory
     std::puts("closed");
     return 0;
 }
@@ -169,13 +167,13 @@ void answer(int device, const fuse_in_header& to, const Reply& reply)
     } out{{static_cast<std::uint32_t>(sizeof(fuse_out_header) + sizeof reply), 0,
            to.unique},
           reply};
-    // Write only as many bytes as the header says, because `out` may end with padding.
+    // Do not write the padding at the end of `out`.
     require(::write(device, &out, out.header.len) ==
                 static_cast<ssize_t>(out.header.len),
             "answer FUSE");
 }
 
-// Serves a file system that consists of one file. Never answers a read of the file.
+// Serves a file system with one file. Never replies to a read of the file.
 void serve_fuse(int device)
 {
     alignas(8) static char request[1 << 17];
@@ -223,7 +221,7 @@ const char* page_of_fuse()
     require(file >= 0, place);
     void* at = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE, file, 0);
     require(at != MAP_FAILED, "map a file of fuse");
-    // At exit, closing the file would send a flush request that no thread answers.
+    // Close the file now. At exit, no thread would reply to the flush request.
     ::close(file);
     return static_cast<const char*>(at);
 }

@@ -4,8 +4,8 @@
 // Each case is one consumer. It makes valid requests, and then passes one kind of
 // malformed input: DOF with changed bytes, random ioctls, lists with false sizes,
 // addresses that cannot be probed, forbidden mappings, or an arena that is overwritten
-// while probes fire. Prints how many changed programs were accepted. The test passes if
-// the kernel survives.
+// while probes fire. Prints how many programs with changed DOF were accepted. The test
+// passes if the kernel does not crash.
 #include "abi/ioctl.h"
 #include "libdtrace/compile/compiler.hpp"
 
@@ -31,7 +31,7 @@ std::uint64_t any(std::uint64_t below)
     return randomness() % below;
 }
 
-// Returns a random number, or one near the limit of a type.
+// Returns a random number, or a number near the limit of a type.
 std::uint64_t odd_number()
 {
     static constexpr std::array<std::uint64_t, 14> numbers{0,
@@ -218,7 +218,7 @@ void any_ioctl(Consumer& consumer)
         DTK_INFO, DTK_ARENA,  DTK_LOAD,  DTK_PROBES, DTK_ECBS,     DTK_ATTACH,
         DTK_FIRE, DTK_DETACH, DTK_TABLE, DTK_MAPS,   DTK_STRANGERS};
     unsigned long request = any(4) == 0 ? odd_number() : requests[any(requests.size())];
-    // Request an arena only rarely, because creating a large arena takes a long time.
+    // Rarely request an arena, because creating a large arena takes a long time.
     if (request == DTK_ARENA && any(50) != 0)
         return;
     void* where = any(3) == 0 ? reinterpret_cast<void*>(odd_number()) : memory.data();
@@ -278,7 +278,7 @@ void scribble(Consumer& consumer)
     consumer.activate();
     for (int i = 0; i < 200; i++) {
         std::size_t at = any(4) == 0 ? any(consumer.n_words()) : any(4096);
-        if (at < 2) // skip the word with the activity, so that tracing does not stop
+        if (at < 2) // do not overwrite the activity, because tracing would end
             at = 2;
         if (at < consumer.n_words())
             consumer.words()[at] = odd_number();
@@ -339,7 +339,7 @@ int main(int argc, char** argv)
                     consumer.fire();
             }
         }
-        // The kernel must also clean up after a process that exits between requests.
+        // Also test a process that exits between requests.
         if (any(64) == 0 && ::fork() == 0) {
             any_ioctl(consumer);
             ::_exit(0);

@@ -2,17 +2,17 @@
 // unfair_device claims|tracepoints|functions|returns|arenas [N]: uses /dev/dtrace in
 // ways that could harm other processes.
 //
-//   claims       claims the anonymous consumer with memory that is never provided, so
-//                the claim waits; then another process makes a second claim
-//   tracepoints  attaches up to 4000 callbacks to one tracepoint, and measures the time
-//                of 1000 events
-//   functions    kills a process that attaches to a million addresses at which no
-//                function begins
-//   returns      attaches to a function's return and closes the device, N times; the
-//                module has space for 1024 such consumers
-//   arenas       maps the arena while another thread creates it, N times
+//   claims       Claims the anonymous consumer with a page that never becomes
+//                available, so the claim waits. Then another process makes a claim.
+//   tracepoints  Attaches up to 4000 callbacks to one tracepoint, and measures the time
+//                of 1000 events.
+//   functions    Kills a process that attaches to a million addresses at which no
+//                function begins.
+//   returns      Attaches to a function's return and closes the device, N times. The
+//                module has slots for 1024 such consumers.
+//   arenas       Maps the arena while another thread creates it, N times.
 //
-// N is 100 if it is omitted. The test checks the printed results.
+// The default for N is 100. The test checks the printed results.
 #include "abi/ioctl.h"
 
 #include <atomic>
@@ -58,7 +58,7 @@ std::int64_t ms_since(std::chrono::steady_clock::time_point begun)
         .count();
 }
 
-// Returns memory whose pages are never provided.
+// Returns memory whose pages never become available.
 void* absent_pages(std::size_t bytes, int& userfaultfd)
 {
     userfaultfd = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC));
@@ -204,7 +204,7 @@ int returns(int n_rounds)
         make_arena(device);
         std::vector<dtk_site> sites = {{4, DTK_FBT_RETURN, function, 0, 0, 0}};
         // Attaching is slow, so only every 16th round attaches. The other rounds pass
-        // an address that the module refuses. This also takes a slot in the module.
+        // an address that the module refuses, which also uses a slot.
         if (i % 16 != 0)
             sites[0].where = 4096;
         (attach(device, sites) == 1 && sites[0].error == 0 ? n_attached : n_refused)++;
@@ -224,8 +224,7 @@ int arenas(int n_rounds)
         std::thread mapper([&] {
             started = true;
             while (!ended) {
-                // The size of the program part is not known here, so try smaller and
-                // smaller sizes.
+                // The size of the program part is unknown, so try several sizes.
                 for (std::size_t bytes = most_bytes; bytes >= 4096; bytes /= 2) {
                     void* at = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, device, 0);
                     if (at == MAP_FAILED)

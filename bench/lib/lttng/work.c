@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tests/victims/timed with the additional mode `tracepoint`. This mode calls a copy of
-// work() with an LTTng-UST tracepoint, which records the argument.
+// Adds the mode `tracepoint` to tests/victims/timed. In this mode, the program calls a
+// copy of work() with an LTTng-UST tracepoint, which records the argument.
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #include "bench_work.h"

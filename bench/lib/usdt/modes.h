@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Additional modes of tests/victims/timed, for bench/static_probes. Each mode does
- * about 5 ns of work, with no probe, with a static probe or with a call to an empty
- * function.
+ * about 5 ns of work. Some modes also have a static probe, or call an empty function.
  */
 #define _GNU_SOURCE
 #include <dtrace/sdt.h>
@@ -14,8 +13,8 @@ static unsigned long words[4];
 static inline unsigned long some_work(unsigned long n)
 {
 	/*
-	 * Each call ignores the result of the previous call, so the CPU executes calls
-	 * in parallel. This halves the time of each call.
+	 * Calls do not depend on the results of earlier calls, so the CPU executes them
+	 * in parallel. This halves the time per call.
 	 */
 	for (int i = 0; i < 7; i++) {
 		n *= 0x9e3779b97f4a7c15UL;
@@ -57,7 +56,7 @@ BODY unsigned long probed_memory(unsigned long n)
 
 	*(volatile unsigned long *)&words[1] = n & 7;
 	*(volatile unsigned long *)&words[2] = got & 3;
-	/* Makes the compiler read the arguments from memory. */
+	/* Make the compiler read the arguments from memory. */
 	__asm__ volatile("" : : : "memory");
 	DTRACE_PROBE2(bench, memory, words[1], words[2]);
 	return got;
@@ -68,8 +67,8 @@ BODY unsigned long probed_pointer(unsigned long n)
 	unsigned long got = some_work(n), *p = words;
 
 	/*
-	 * Hides from the compiler that p points to words[]. The probe's arguments are
-	 * then in memory relative to a register.
+	 * Hide from the compiler that p points to words[]. Then the address of each
+	 * argument is relative to a register.
 	 */
 	__asm__ volatile("" : "+r"(p));
 	*(volatile unsigned long *)&p[1] = n & 7;

@@ -1,5 +1,5 @@
 /*
- * freopen refuses the file name ".".
+ * freopen does not accept the file name ".".
  * @flags: -w
  */
 BEGIN { freopen("."); }

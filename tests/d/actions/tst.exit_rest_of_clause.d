@@ -1,5 +1,5 @@
 /*
- * After exit, the rest of its clause runs, later clauses do not run, and END runs.
+ * After exit, the rest of the same clause and END run, but later clauses do not run.
  * @flags: -q
  */
 BEGIN { printf("before "); exit(0); printf("behind\n"); }

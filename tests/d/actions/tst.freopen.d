@@ -1,5 +1,5 @@
 /*
- * freopen redirects the output; an empty name restores the original output.
+ * freopen redirects the output, and restores it if the name is empty.
  * @flags: -q -w
  */
 BEGIN

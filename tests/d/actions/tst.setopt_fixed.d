@@ -1,5 +1,5 @@
 /*
- * setopt cannot change an option that is fixed during tracing, but tracing continues.
+ * If setopt names an option that cannot change during tracing, tracing continues.
  * @flags: -q
  */
 BEGIN { setopt("bufsize", "1m"); printf("on\n"); exit(0); }

@@ -1,6 +1,6 @@
 /*
- * setopt() with an unknown option or an invalid value is reported, and tracing
- * continues.
+ * dtrace reports an unknown option or an invalid value that is passed to setopt(),
+ * and tracing continues.
  * @flags: -q
  * @stderr
  */

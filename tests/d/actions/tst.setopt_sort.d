@@ -1,5 +1,5 @@
 /*
- * printa uses the sort options that setopt has set.
+ * setopt can change the sort options of printa.
  * @flags: -q
  */
 BEGIN

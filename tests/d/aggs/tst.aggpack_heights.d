@@ -1,5 +1,5 @@
 /*
- * aggpack draws a larger count as a taller character, and a larger negative count as a deeper one.
+ * aggpack draws a larger count as a taller character, and has other characters for negative counts.
  * @flags: -q -x aggpack
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A normalized average is the sum divided by the divisor of normalize, then by the count.
+ * A normalized average is the sum, divided first by the divisor of normalize and then by the count.
  * @flags: -q
  */
 BEGIN

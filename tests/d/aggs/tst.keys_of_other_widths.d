@@ -1,6 +1,6 @@
 /*
- * Keys are compared as their recorded bytes, padded with zeros. So the key 1 is
- * the same in all integer types, but the key -1 is different for each width.
+ * The recorded bytes of keys are compared, padded with zeros. So 1 is the same key
+ * in all integer types, but -1 is a different key for each width.
  * @flags: -q
  */
 char c;

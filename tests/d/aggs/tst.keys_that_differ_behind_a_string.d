@@ -1,4 +1,4 @@
-/* Keys are different even if they differ only in the value directly before or after a string. */
+/* Two keys are distinct if only the value directly before or after a string is different. */
 #pragma D option quiet
 #pragma D option strsize=12
 

@@ -1,5 +1,5 @@
 /*
- * Integer keys of different types are one key if their values are equal and not
+ * Integers of different types are the same key if they are equal and not
  * negative.
  * @flags: -q
  */

@@ -1,2 +1,2 @@
-/* The keys in the first assignment to an associative array cannot read the array. */
+/* In the first assignment to an associative array, a key cannot be an element of the array. */
 BEGIN { a[a[1]] = 2; }

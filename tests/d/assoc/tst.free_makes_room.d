@@ -1,5 +1,5 @@
 /*
- * If a program frees elements, it can use far more elements than fit into memory at the same time.
+ * The memory of freed elements can be used again.
  * @flags: -q -x dynvarsize=64k -x cleanrate=5000hz
  * @stderr
  */

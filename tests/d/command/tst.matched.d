@@ -1,5 +1,5 @@
 /*
- * The message about a script counts a probe once for each clause that matches the probe.
+ * A probe that matches two clauses counts twice in the message about matched probes.
  * @stderr
  * @replace: ^ +\d+ ( +\d+ +\S+) -> CPU \1
  */

@@ -1,5 +1,5 @@
 /*
- * -B shows the pieces in which a handler of buffered output receives the output.
+ * -B prints each piece of output that a handler of buffered output receives.
  * @flags: -q -B
  */
 BEGIN

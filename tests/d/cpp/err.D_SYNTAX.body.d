@@ -1,5 +1,5 @@
 /*
- * If a function body in a header is never closed, it extends to the end of the program.
+ * A function body that a header does not close extends to the end of the program.
  * @flags: -C
  */
 #include "c/unclosed.h"

@@ -1,5 +1,5 @@
 /*
- * Headers may declare a type again if both declarations are identical.
+ * Two headers may declare the same type if both declarations are identical.
  * @flags: -qC
  */
 #include "c/again.h"

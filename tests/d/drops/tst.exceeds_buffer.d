@@ -1,5 +1,5 @@
 /*
- * An enabling whose record is larger than the buffer is refused.
+ * A program is refused if one of its records is larger than the buffer.
  * @flags: -q -x bufsize=1k -x bufresize=manual -x strsize=4k
  * @exit: 1
  * @stderr

@@ -1,5 +1,5 @@
 /*
- * A record of END that is larger than the buffer is refused with a message about END.
+ * If a record of END is larger than the buffer, the program is refused with a message about END.
  * @flags: -q -x bufsize=1k -x bufresize=manual -x strsize=4k
  * @exit: 1
  * @stderr

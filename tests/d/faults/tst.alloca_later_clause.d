@@ -1,5 +1,5 @@
 /*
- * Memory that alloca returned in one clause is no longer valid in the next.
+ * Memory that alloca returned in one clause is not valid in the next clause.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

@@ -1,5 +1,5 @@
 /*
- * Division by a zero that is not constant is a fault.
+ * Division by a variable that is zero is a fault.
  * @stderr
  * @replace: DIF offset \d+ -> DIF offset N
  * @flags: -q

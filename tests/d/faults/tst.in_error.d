@@ -1,5 +1,5 @@
 /*
- * A fault in an ERROR clause is only counted.
+ * A fault in an ERROR clause is counted and fires no probe.
  * @stderr
  * @replace: DIF offset \d+ -> DIF offset N
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * Without an ERROR clause, a fault is reported with the line of the program that caused it.
+ * Without an ERROR clause, the message about a fault contains the source line.
  * @stderr
  * @replace: DIF offset \d+ -> DIF offset N
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * strtok without a string is a fault if no earlier call passed a string.
+ * strtok(NULL) is a fault if no earlier call passed a string.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

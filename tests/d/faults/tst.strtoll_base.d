@@ -1,5 +1,5 @@
 /*
- * A base of strtoll that is not between 2 and 36 is a fault.
+ * A strtoll base below 2 or above 36 is a fault.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

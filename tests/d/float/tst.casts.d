@@ -1,5 +1,5 @@
 /*
- * A cast to an integer truncates. Values beyond 64 bits become the nearest limit; NaN becomes 0.
+ * A cast to an integer truncates. A value that is too large becomes the largest integer, and NaN becomes 0.
  * @flags: -q
  */
 double d, nan;

@@ -1,5 +1,5 @@
 /*
- * Doubles can be compared. A NaN is unequal to every number, and neither less nor greater.
+ * Doubles can be compared. Every comparison with a NaN is false, except that != is true.
  * @flags: -q
  */
 double a, b, nan;

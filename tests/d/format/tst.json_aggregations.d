@@ -1,5 +1,5 @@
 /*
- * In JSON, each row of an aggregation is an object, in the record of printa() or at the end.
+ * In JSON, each row of an aggregation is an object. It is in the record of printa(), or at the end.
  * @flags: -x format=json
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
  */

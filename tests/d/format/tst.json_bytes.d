@@ -1,5 +1,5 @@
 /*
- * In JSON, bytes are hexadecimal. A line is valid even if a text is not valid UTF-8.
+ * In JSON, raw bytes are hexadecimal. A line is valid JSON even if a string contains invalid UTF-8.
  * @flags: -x format=json
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
  */

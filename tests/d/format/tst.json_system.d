@@ -1,5 +1,5 @@
 /*
- * With format=json, the output of a system() command goes to stderr and not among the records.
+ * With format=json, the output of a system() command goes to stderr.
  * @flags: -x format=json -w
  * @stderr
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C

@@ -1,5 +1,5 @@
 /*
- * With format=json, each record is an object on a line of its own; its values keep their types.
+ * With format=json, each record is an object on its own line, and values keep their types.
  * @flags: -x format=json
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
  */

@@ -1,5 +1,5 @@
 /*
- * setopt() changes the format from the next record on.
+ * setopt() changes the format of all later records.
  * @flags: -x format=json -q
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
  */

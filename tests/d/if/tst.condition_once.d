@@ -1,5 +1,5 @@
 /*
- * A condition is evaluated once; changing its variable in a branch does not change the choice.
+ * A condition is evaluated only once, even if a branch changes a variable in it.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * -d shows the program with each if split into clauses.
+ * -d shows the program after each if has been split into clauses.
  * @flags: -q -d
  * @replace: (this->%step (?:=|==)) \d+ -> \1 N
  * @replace: \? \d+ : \d+ -> ? N : N

@@ -1,5 +1,5 @@
 /*
- * With -x empty, a program may have no clauses.
+ * With -x empty, a program without clauses is accepted.
  * @flags: -e -x empty
  */
 /* nothing else */

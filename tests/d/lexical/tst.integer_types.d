@@ -1,5 +1,5 @@
 /*
- * A constant without a suffix has the smallest type that holds it. A decimal one is never unsigned int.
+ * A constant without a suffix has the smallest type that holds it. A decimal constant is never unsigned int.
  * @flags: -q
  */
 BEGIN

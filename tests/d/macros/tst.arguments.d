@@ -1,5 +1,5 @@
 /*
- * The spelling of an argument makes $1 a number, a name or a string; $$1 is always a string.
+ * $1 is a number, a name or a string, depending on the argument. $$1 is always a string.
  * @args: 42 0x10 BEGIN
  * @flags: -q
  */

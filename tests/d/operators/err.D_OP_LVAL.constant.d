@@ -1,2 +1,2 @@
-/* A constant cannot be assigned to. */
+/* The left side of an assignment cannot be a constant. */
 BEGIN { 5 = 6; }

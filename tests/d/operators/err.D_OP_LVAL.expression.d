@@ -1,2 +1,2 @@
-/* The result of an expression cannot be assigned to. */
+/* The left side of an assignment cannot be a sum. */
 BEGIN { x = 1; x + 1 = 2; }

@@ -1,5 +1,5 @@
 /*
- * A comma evaluates both sides and has the value of the right one.
+ * A comma evaluates both sides and has the value of the right side.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A right shift keeps the sign of a signed value and fills an unsigned one with zeros.
+ * A right shift fills a signed value with its sign bit, and an unsigned value with zeros.
  * @flags: -q
  */
 int64_t s;

@@ -1,5 +1,5 @@
 /*
- * && and || do not evaluate the right side if the left side decides. ^^ always evaluates both sides.
+ * && and || evaluate the right side only if they need it. ^^ always evaluates both sides.
  * @flags: -q
  */
 BEGIN

@@ -1,6 +1,6 @@
 /*
- * Unsigned 32-bit arithmetic has the same results as in C. Each line prints what C
- * prints.
+ * Unsigned 32-bit arithmetic has the same results as in C. The first clause prints
+ * what a C program would print.
  * @flags: -q
  */
 uint32_t u, zero;

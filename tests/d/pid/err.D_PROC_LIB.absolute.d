@@ -1,5 +1,5 @@
 /*
- * With the function '-', the module must be the program, not a library.
+ * If the function is '-', the module must be the program, not a library.
  * @command: spin 10 1
  */
 pid$target:libc.so.6:-:800

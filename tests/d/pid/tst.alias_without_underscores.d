@@ -1,5 +1,5 @@
 /*
- * If a function has several names, the one with the fewest leading underscores is used.
+ * If a function has several names, the name with the fewest leading underscores is used.
  * @flags: -l
  * @command: spin 1
  * @replace: \d+ +pid\d+ +libc -> 17 pid libc

@@ -1,5 +1,5 @@
 /*
- * An endbr64 at a function's entry stays in place, and calls of the function are still counted.
+ * An endbr64 at a function's entry stays in place, and all calls to the function are counted.
  * @command: cet_spin 500 2
  * @replace: ^calls .*\n -> 
  * @flags: -q -x mechanism=jump

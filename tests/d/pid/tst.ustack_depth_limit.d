@@ -1,5 +1,5 @@
 /*
- * ustack in an aggregation key has no more frames than its argument permits.
+ * The argument of ustack also limits the number of frames in an aggregation key.
  * @command: spin 20 1
  * @replace: ^calls .*\n -> 
  * @replace: \+0x[0-9a-f]+ -> +OFF

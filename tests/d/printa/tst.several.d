@@ -1,5 +1,5 @@
 /*
- * Several aggregations are joined by their keys, with zero for a missing key.
+ * printa joins several aggregations by their keys. A missing value is printed as zero.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Flags may follow the width and the precision. If both - and 0 are given, the last one is used.
+ * Flags may follow the width and the precision. If both - and 0 are given, the last flag is used.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * printf() prints non-ASCII bytes unchanged, both those in the format and those in an argument of %s.
+ * printf() prints non-ASCII bytes unchanged if they are in the format or in an argument of %s.
  * @flags: -q
  */
 BEGIN { printf("gr\303\274n %s\n", "\342\202\254"); exit(0); }

@@ -1,5 +1,5 @@
 /*
- * Ticks with different rates fire in chronological order.
+ * A tick with a shorter interval fires more often.
  * @flags: -q
  */
 int a, b;

@@ -1,4 +1,4 @@
-/* A provider that is defined again must have the same probes. */
+/* A second definition of a provider must have the same probes. */
 provider web { probe go(int); };
 provider web { probe go(char *); };
 BEGIN { exit(0); }

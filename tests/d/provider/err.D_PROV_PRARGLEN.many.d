@@ -1,4 +1,4 @@
-/* A static probe cannot have more than the 29 arguments that compilers can pass to it. */
+/* A static probe can have at most 29 arguments. */
 provider web {
 	probe go(int, int, int, int, int, int, int, int, int, int, int, int, int, int, int,
 	    int, int, int, int, int, int, int, int, int, int, int, int, int, int, int);

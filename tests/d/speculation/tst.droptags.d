@@ -1,5 +1,5 @@
 /*
- * With droptags, the message for a drop begins with its kind.
+ * With droptags, the message about a drop begins with the kind of the drop.
  * @flags: -q -x droptags
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * Records that are neither committed nor discarded are not printed.
+ * Speculated records are not printed without a commit.
  * @flags: -q
  */
 BEGIN { self->s = speculation(); }

@@ -1,5 +1,5 @@
 /*
- * An inline without attributes of its own does not hide the attributes of the names in it.
+ * If an inline has no attributes, the names in it must be as stable as -x amin requires.
  * @flags: -x amin=Stable/Stable/Common
  */
 inline int one = htons(256);

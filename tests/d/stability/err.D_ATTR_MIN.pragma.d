@@ -1,3 +1,3 @@
-/* #pragma D option amin applies wherever it is in the program. */
+/* #pragma D option amin also applies to clauses before it. */
 BEGIN { trace(htons(1)); exit(0); }
 #pragma D option amin=Stable/Stable/Common

@@ -1,5 +1,5 @@
 /*
- * A variable without attributes of its own is only Stable, not Standard.
+ * A variable without attributes is Stable, which is less stable than Standard.
  * @flags: -x amin=Standard/Stable/Common
  */
 #pragma D attributes Standard/Standard/Common provider dtrace provider

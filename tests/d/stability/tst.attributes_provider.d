@@ -1,5 +1,5 @@
 /*
- * A probe description has the attributes of the provider's names, not those of its arguments.
+ * A probe description has the attributes of the provider's names, not of the provider's arguments.
  * @flags: -e -v
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * Attributes of translators apply to later translators, and override the attributes of names in them.
+ * Attributes for translators apply to later translators, and replace the attributes of the names in them.
  * @flags: -e -v
  * @stderr
  */

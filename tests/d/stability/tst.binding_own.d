@@ -1,5 +1,5 @@
 /*
- * A declaration is ignored if #pragma D binding says that it is newer than -x version.
+ * A declaration is ignored if its #pragma D binding is newer than -x version.
  * @flags: -q -x version=1.5
  */
 #pragma D binding "1.6" x

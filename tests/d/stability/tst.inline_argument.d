@@ -1,5 +1,5 @@
 /*
- * The attributes of an inline do not replace those of its arguments.
+ * The attributes of an inline do not replace the attributes of its arguments.
  * @flags: -e -v
  * @stderr
  */

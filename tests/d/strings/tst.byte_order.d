@@ -1,5 +1,5 @@
 /*
- * The hton and ntoh subroutines reverse as many bytes as their type has.
+ * The subroutines htons, htonl, htonll, ntohs, ntohl and ntohll reverse 2, 4 or 8 bytes.
  * @flags: -q
  */
 BEGIN

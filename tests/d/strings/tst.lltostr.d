@@ -1,5 +1,5 @@
 /*
- * lltostr formats a number. Only base 10 treats it as signed. Bases 16 and 8 add their prefixes.
+ * lltostr formats a number, which is signed only in base 10. Bases 16 and 8 add their prefixes.
  * @flags: -q
  */
 BEGIN

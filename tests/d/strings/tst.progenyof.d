@@ -1,5 +1,5 @@
 /*
- * A process descends from itself and from its parent, but not from a process that does not exist.
+ * progenyof is true for the process itself and for its parent, and false for an unknown process.
  * @flags: -q
  */
 BEGIN

@@ -1,6 +1,6 @@
 /*
- * strtok() stays at the delimiter that ended a word. A later call with other delimiters
- * begins there.
+ * The next call to strtok() begins at the delimiter that ended the previous word, even
+ * if the next call has other delimiters.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * strtoll reads a number and stops where it ends.
+ * strtoll converts the number at the beginning of a string, and ignores the rest.
  * @flags: -q
  */
 BEGIN

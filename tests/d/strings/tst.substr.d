@@ -1,5 +1,5 @@
 /*
- * substr takes a start, which may be negative, and a length, which may be negative too.
+ * The start and the length that are passed to substr may be negative.
  * @flags: -q
  */
 BEGIN

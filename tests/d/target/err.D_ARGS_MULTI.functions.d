@@ -1,5 +1,5 @@
 /*
- * A clause for several functions cannot use an argument whose type differs among them.
+ * A clause for two functions cannot use an argument that has different types in them.
  * @command: records
  */
 pid$target:a.out:visit:entry,

@@ -1,5 +1,5 @@
 /*
- * After an __int128 on the stack, an argument is unavailable, because compilers disagree on its place.
+ * An argument after an __int128 on the stack is not available, because its place depends on the compiler.
  * @command: passing
  */
 pid$target:a.out:crowded:entry

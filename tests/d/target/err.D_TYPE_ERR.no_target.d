@@ -1,5 +1,5 @@
 /*
- * Without a target, a type of a process does not exist.
+ * Without a target, a type in the scope of a.out is unknown.
  */
 BEGIN
 {

@@ -1,5 +1,5 @@
 /*
- * args[] at a function's entry are its parameters with their types, wherever they are passed.
+ * At a function's entry, args[] are its parameters, which may be in registers or on the stack.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

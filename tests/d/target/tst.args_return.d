@@ -1,5 +1,5 @@
 /*
- * args[1] at a function's return is the value that it returned, even a large struct.
+ * At a function's return, args[1] is the returned value, which may be a large struct.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

@@ -1,5 +1,5 @@
 /*
- * An object that is not trivially copyable is passed by address; an empty one is not passed at all.
+ * An object that is not trivially copyable is passed by address. An empty object is not passed at all.
  * @command: classes
  * @flags: -q
  * @replace: ^\d+\n -> 

@@ -1,5 +1,5 @@
 /*
- * Following a null pointer of the target is a fault that ends only this clause.
+ * Dereferencing a null pointer of the target is a fault.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

@@ -1,5 +1,5 @@
 /*
- * Bit-fields of a packed struct cross the boundaries of their types.
+ * Bit-fields of a packed struct are read correctly even if they cross the boundaries of their types.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

@@ -1,5 +1,5 @@
 /*
- * An argument is read from its place in the calling convention, whatever arguments precede it.
+ * An argument is read correctly, regardless of the types of the arguments before it.
  * @command: passing
  * @flags: -q
  * @replace: ^sum \d+\n -> 

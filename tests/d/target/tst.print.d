@@ -1,5 +1,5 @@
 /*
- * print() of a struct of the target shows its members as its author declared them.
+ * print() shows the members of a struct of the target with their names and types.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

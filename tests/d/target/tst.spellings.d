@@ -1,5 +1,5 @@
 /*
- * The scope of a type may be empty, a module, a process or both. It may precede or follow struct.
+ * The scope of a type may be empty, a module, a process or both. It precedes or follows the word struct.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

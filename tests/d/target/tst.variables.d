@@ -1,5 +1,5 @@
 /*
- * A variable of the target, even a static one, reads as its value. & gives its address.
+ * The target's variables, even static variables, can be read, and & returns their addresses.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

@@ -1,5 +1,5 @@
 /*
- * With rawbytes, trace dumps even text in hexadecimal.
+ * With rawbytes, trace prints even text as a hexadecimal dump.
  * @flags: -q -x rawbytes
  */
 char a[8];

@@ -1,4 +1,4 @@
-/* An inline for a translation must have the result type of the translator. */
+/* An inline that is a translation must have the translator's result type. */
 struct out { int o; };
 struct other { int o; };
 translator struct out < int i > { o = i; };

@@ -1,5 +1,5 @@
 /*
- * A translator for the exact type of the argument is preferred to one for void *.
+ * A translator for the exact type of the argument is preferred to a translator for void *.
  * @flags: -q
  */
 struct raw { int a; };

@@ -1,3 +1,3 @@
-/* A parameter cannot have a storage class except register. */
+/* The only storage class that a parameter can have is register. */
 int (*f)(static int);
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* The keys of an associative array cannot be declared by an ellipsis alone. */
+/* An associative array cannot be declared with only an ellipsis as its keys. */
 int a[...];
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* After self, an unknown type name is a syntax error, not the name of an int variable. */
+/* An unknown type name after self is a syntax error. */
 self nosuch_t *p;
 BEGIN { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * A bit-field without a name is padding. One of width 0 ends the storage unit.
+ * A bit-field without a name is padding. If its width is 0, it ends the storage unit.
  * @flags: -q
  */
 struct flags {

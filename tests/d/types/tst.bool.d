@@ -1,5 +1,5 @@
 /*
- * A bool is 0 or 1, whatever is stored.
+ * A bool is always 0 or 1, even if a larger number is stored in it.
  * @flags: -q
  */
 bool b;

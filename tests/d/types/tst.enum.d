@@ -1,5 +1,5 @@
 /*
- * The constants of an enum count up from zero or from the value given.
+ * The constants of an enum count up from zero, or from an explicit value.
  * @flags: -q
  */
 enum colour { RED, GREEN = 5, BLUE, BLACK = -1, GREY };

@@ -1,5 +1,5 @@
 /*
- * The last byte of a string may be indexed, and bounds are not checked after a cast or stringof.
+ * The last byte of a string may be indexed. After a cast or stringof, bounds are not checked.
  *
  * @flags: -q
  */

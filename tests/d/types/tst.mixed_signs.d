@@ -1,5 +1,5 @@
 /*
- * An int is compared with an unsigned int as unsigned, and with a long as signed.
+ * A comparison of int and unsigned int is unsigned. A comparison of int and long is signed.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A floating-point argument is a double, whatever size the program passed.
+ * A floating-point argument is a double, even if the program passed a float.
  * @command: kinds 2
  * @replace: ^[a-z].*\n ->
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * If a thread-local variable is set at one static probe, it can be read at another one.
+ * A thread-local variable that is set at one static probe can be read at another static probe.
  * @command: kinds 3
  * @replace: ^[a-z].*\n ->
  * @flags: -q

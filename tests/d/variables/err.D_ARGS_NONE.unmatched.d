@@ -1,4 +1,4 @@
-/* args[] cannot be used if no probe matches yet, because a probe defines the types of args[].
+/* args[] cannot be used if no probe matches, because their types depend on the probe.
  * @flags: -Z
  */
 nowhere:::probe { trace(args[0]); }

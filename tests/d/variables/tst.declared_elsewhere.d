@@ -1,5 +1,5 @@
 /*
- * A variable may be declared between two clauses if only the second clause uses it.
+ * A variable may be declared between two clauses if the first clause does not use it.
  * @flags: -q
  */
 BEGIN { printf("1 "); }

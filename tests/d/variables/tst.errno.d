@@ -1,5 +1,5 @@
 /*
- * In BEGIN, errno is not the error of any system call, and is not negative.
+ * In BEGIN, errno is not negative.
  * @flags: -q
  */
 BEGIN { printf("%d\n", errno >= 0); exit(0); }

@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto result = compiler.compile(text, options);
     if (const auto* wrong = std::get_if<dt::Diagnostic>(&result)) {
         if (wrong->text.empty())
-            std::abort(); // a refusal must give its reason
+            std::abort(); // a diagnostic must have a text
         dt::quote_source(text, wrong->at);
         // A program that does not compile must not change the compiler's state.
         auto again = compiler.compile(text, options);

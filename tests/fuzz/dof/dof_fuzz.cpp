@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Loads arbitrary bytes as DOF. Loading must not access memory outside the arena. If
-// the bytes are accepted, probes are fired, which runs the clauses.
+// the loader accepts the bytes, fires probes to run the clauses.
 //
 // libFuzzer or fuzz_test.cpp calls LLVMFuzzerTestOneInput().
 #include <sys/mman.h>
@@ -59,8 +59,8 @@ public:
     }
 
 private:
-    // Removes the variables of the previous input. Does not clear their storage,
-    // because a hostile target could also leave any bytes there.
+    // Removes the variables of the previous input, but does not clear their storage. A
+    // hostile target could also write any bytes there.
     void restore()
     {
         dt_arena& a = session_.arena();

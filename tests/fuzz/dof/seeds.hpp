@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The seed programs for fuzzing, as DOF. One has actions of every kind, and one has
-// speculations. There is also one for each case in tests/dif, even if the verifier
-// refuses it.
+// The seed programs for fuzzing, as DOF: a program with actions of every kind, a program
+// with speculations, and all cases in tests/dif.
 #pragma once
 
 #include <vector>

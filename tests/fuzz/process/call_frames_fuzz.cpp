@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Parses arbitrary bytes as an .eh_frame section, and opens them as an ELF file with
-// call frame information. Reads the rows and rules at several addresses.
+// Parses arbitrary bytes as an .eh_frame section and as an ELF file with call frame
+// information. Reads the rows and rules at several addresses.
 //
 //   call_frames_fuzz -max_total_time=60 -rss_limit_mb=2048 -timeout=20 CORPUS
 //
-// A corpus is any directory with the .eh_frame sections of small shared objects, and
-// with the objects. call_frames_seeds writes one, in which the text is between 0x1000
-// and 0x1240, and .eh_frame is at 0x4000.
+// call_frames_seeds writes a corpus of small shared objects and their .eh_frame
+// sections. Their text is between 0x1000 and 0x1240, and .eh_frame is at 0x4000.
 #include "process/call_frames.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/require.hpp"
@@ -31,8 +30,7 @@ void check(const dt::FrameRow* row, std::uint64_t at)
             rule->rbp_from == DT_RT_FROM_RBP);
 }
 
-// Checks the rows that `row_at` finds in the text of the seeds, and at addresses that
-// are far away.
+// Checks the rows that row_at() finds in the text of the seeds, and at other addresses.
 template <class F> void check_rows(F row_at)
 {
     for (std::uint64_t at = text_at; at < text_end;) {

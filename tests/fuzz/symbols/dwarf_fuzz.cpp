@@ -4,8 +4,8 @@
 //
 //   dwarf_fuzz -max_total_time=60 -rss_limit_mb=2048 -timeout=20 CORPUS
 //
-// A corpus is any directory with a few small shared objects that contain DWARF.
-// dwarf_seeds writes one. Its functions start at multiples of 64, from 0x1000 on.
+// dwarf_seeds writes a corpus of small shared objects that contain DWARF. Their
+// functions start at multiples of 64, from 0x1000 on.
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/require.hpp"
@@ -21,8 +21,8 @@ using dt::fuzz::require;
 
 namespace {
 
-// The limits keep one input short. Mutations of the seeds rarely have more names or
-// types.
+// These values limit the time for one input. Few mutations of the seeds have more names
+// or types.
 constexpr std::size_t max_names = 32, max_types = 64;
 
 // Reads a type and the types that it refers to.
@@ -98,7 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 {
     auto opened = dt::DwarfTypes::open(dt::fuzz::memory_file(data, size).get());
     if (!opened) {
-        require(!opened.error().text.empty()); // a refusal must give its reason
+        require(!opened.error().text.empty()); // an error must have a text
         return 0;
     }
     DebugTypes& types = **opened;
@@ -111,6 +111,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 walk.from(parameter.type);
         }
     types.take_cuts();
-    require(types.take_cuts().empty()); // each message is returned only once
+    require(types.take_cuts().empty()); // take_cuts() returns each message only once
     return 0;
 }

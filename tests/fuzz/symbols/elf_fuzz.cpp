@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::uint64_t sum = 0;
     for (const dt::Function& f : table.all()) {
         if (!table.at(f.addr))
-            std::abort(); // every function contains at least its first byte
+            std::abort(); // every function has at least one byte
         if (!table.find(table.name(f)))
             std::abort();
         if (auto text = (*image)->bytes(f.addr, f.n_bytes > 4096 ? 4096 : f.n_bytes))

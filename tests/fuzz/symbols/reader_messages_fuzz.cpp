@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Reads arbitrary bytes as replies of the process that parses files. A reply that is
-// accepted must have the same content when it is written and read again.
+// Reads arbitrary bytes as replies of the symbol reader. If a reply is accepted, its
+// content must not change when it is written and read again.
 //
 //   reader_messages_fuzz -max_total_time=60 -rss_limit_mb=2048 -timeout=20 CORPUS
 //
-// reader_messages_seeds writes a corpus. The first byte of each input selects the kind
-// of the message.
+// reader_messages_seeds writes a corpus.
 #include "tests/fuzz/symbols/reader_messages.hpp"
 
 #include "libdtrace/symbols/reader/protocol.hpp"
@@ -53,8 +52,7 @@ void read_and_use_functions(Message message)
     for (const Function& function : table.all()) {
         const auto names = table.names(function);
         require(!names.empty() && names.front().text == table.name(function));
-        // The last address of a function may be less than the first, if the sum
-        // overflows. Such a function is not found.
+        // at() does not find a function if the sum of its address and size overflows.
         if (function.addr + function.n_bytes > function.addr)
             require(table.at(function.addr) == &function);
         table.at(function.addr + function.n_bytes - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // write_reader_messages FILE DIRECTORY: parses an ELF file, and writes messages with the
-// results to the directory as a corpus for reader_messages_fuzz.
+// results to the directory. They are a corpus for reader_messages_fuzz.
 #include "tests/fuzz/symbols/reader_messages.hpp"
 
 #include "libdtrace/symbols/elf/elf_image.hpp"

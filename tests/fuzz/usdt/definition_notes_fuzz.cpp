@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parses arbitrary bytes as a .note.dtrace section. The notes that are found must have
-// the same content when they are written and parsed again.
+// Parses arbitrary bytes as a .note.dtrace section. The content of the notes must not
+// change when they are written and parsed again.
 //
 //   definition_notes_fuzz -max_total_time=60 -rss_limit_mb=2048 -timeout=20 CORPUS
 #include "usdt/definition_notes.hpp"
@@ -21,8 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         n_bytes += note.provider.size() + note.text.size();
         section += definition_note(note);
     }
-    // At most ten invalid notes are reported. One more message reports the notes that
-    // exceed max_definitions.
+    // There are at most ten messages about invalid notes, and one about too many notes.
     require(n_bytes <= size && all.troubles.size() <= 11);
     require(all.notes.size() <= dt::usdt::max_definitions);
     const auto* written = reinterpret_cast<const std::byte*>(section.data());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parses arbitrary text as a static probe's arguments. Each operand must have valid
-// registers and sizes, or a reason why it cannot be read.
+// Parses arbitrary text as a static probe's arguments. Each operand must either be valid
+// or have an error message.
 #include "usdt/operands.hpp"
 
 #include <cstdlib>

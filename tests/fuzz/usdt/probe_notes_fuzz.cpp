@@ -17,9 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         dt::usdt::probe_name(note.name);
         dt::usdt::parse_operands(note.arguments);
     }
-    // All strings are parts of the input, so they cannot be longer than the input. At
-    // most ten messages report invalid notes, and one reports that there are too many
-    // notes.
+    // All strings are parts of the input, so they cannot be longer than the input. There
+    // are at most ten messages about invalid notes, and one about too many notes.
     if (n_bytes > size || all.troubles.size() > 11)
         std::abort();
     return 0;

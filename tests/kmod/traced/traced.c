@@ -3,14 +3,15 @@
  * Contains a kernel function to trace, and measures how long calls to this
  * function take. Parameters in /sys/module/traced/parameters:
  *
- *   calls   writing N makes N calls to traced_function() with interrupts off
- *   ticks   the number of time stamp counter ticks that the last write to `calls`
- *           or `loop` took; on a virtual machine that counts instructions
- *           (tests/vm/run --count-instructions), one tick is one instruction
- *   loop    writing N runs a loop of two instructions N times, to check `ticks`
- *   empty   writing 1 attaches an empty ftrace callback to the function;
- *           writing 0 removes the callback
- *   text    the first bytes of the function
+ *   calls   Write N to call traced_function() N times with interrupts off.
+ *   loop    Write N to run a loop of two instructions N times. This checks
+ *           `ticks`.
+ *   ticks   The time stamp counter ticks that the last write to `calls` or
+ *           `loop` took. With tests/vm/run --count-instructions, one tick is
+ *           one instruction.
+ *   empty   Write 1 to attach an empty ftrace callback to the function. Write
+ *           0 to remove the callback.
+ *   text    The first bytes of the function.
  */
 #include <linux/compiler.h>
 #include <linux/ftrace.h>
