@@ -18,7 +18,8 @@
 
 namespace dt::agent {
 
-constexpr int max_tries = 64; // steps of one thread before other threads are handled
+constexpr int max_tries = 64; // runs of one thread before other threads are handled
+constexpr int max_brief_runs = 32; // runs of one thread before it is single-stepped
 // The total time in which a thread must leave our code. It is long, because the thread
 // may wait for a slow disk or for a processor. A thread that was resumed many_runs
 // times is probably in a loop, so its limit is only stop_timeout_ns.
@@ -137,7 +138,7 @@ static bool to_moved(AddressSpace& space, user_regs_struct& user)
 // Runs the thread until it stops by itself or waits at the gate. If this takes too
 // long, interrupts the thread, and with Try::last also gives up on the target. Returns
 // false if the thread has exited or does not stop.
-bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
+bool RuntimeExit::run_in_our_code(Thread& thread, Resume resume, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     pid_t tid = thread.tid;
@@ -157,7 +158,10 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
     ++thread.n_runs_out;
     const char* const why_late =
         "one of its threads did not leave the probe code in time";
-    bool runs = resume_thread(request, thread);
+    bool runs = resume_thread(
+        resume == Resume::one_step ? PTRACE_SINGLESTEP : PTRACE_CONT, thread);
+    if (runs && resume == Resume::briefly)
+        ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     std::uint64_t interrupted_ns = 0;
     while (runs) {
         upcalls_.serve(space);
@@ -257,13 +261,17 @@ static bool emulate_moved(AddressSpace& space, const Thread& thread,
 bool RuntimeExit::run_to_gate(Thread& thread, Try which)
 {
     bool has_gate = thread.process->space->runtime.doorbells.are_armed();
-    return run_in_our_code(thread, has_gate ? PTRACE_CONT : PTRACE_SINGLESTEP, which);
+    return run_in_our_code(thread, has_gate ? Resume::until_stop : Resume::one_step,
+                           which);
 }
 
 // Moves a thread that is in our code closer to the program's code. Sets `ran` to false
-// if the thread did not run. Returns false if the thread has exited or does not stop in
-// time.
-bool RuntimeExit::run_to_program(Thread& thread, bool& ran)
+// if the thread did not run. `n_runs` is the number of earlier calls for this signal.
+// Returns false if the thread has exited or does not stop in time.
+//
+// If the agent is killed during a single-step, SIGTRAP ends the program. So the thread
+// runs without stepping at first, and is interrupted immediately.
+bool RuntimeExit::run_to_program(Thread& thread, int n_runs, bool& ran)
 {
     ran = true;
     std::shared_ptr<AddressSpace> space = thread.process->space;
@@ -285,7 +293,13 @@ bool RuntimeExit::run_to_program(Thread& thread, bool& ran)
         ran = false;
         return true;
     }
-    return run_in_our_code(thread, PTRACE_SINGLESTEP);
+    if (!space->runtime.doorbells.are_armed())
+        return run_in_our_code(thread, Resume::one_step);
+    ShutGate gate(space->runtime);
+    if (found && found->place.kind == PatchPlace::head)
+        return run_to_gate(thread);
+    return run_in_our_code(thread, n_runs < max_brief_runs ? Resume::briefly
+                                                           : Resume::one_step);
 }
 
 void RuntimeExit::deliver_deferred(Thread& thread)
@@ -312,7 +326,7 @@ void RuntimeExit::deliver_deferred(Thread& thread)
             return tracees_.go_on(thread);
         }
         bool ran = false;
-        if (!run_to_program(thread, ran))
+        if (!run_to_program(thread, i, ran))
             return;
         if (!ran)
             continue;

@@ -4,7 +4,8 @@
 //
 //   for a signal   The signal is deferred. The thread runs to the gate (doorbells.hpp),
 //                  which the agent has shut. The remaining moved instructions are
-//                  emulated or single-stepped. Then the signal is sent again.
+//                  emulated. If that is not possible, the thread runs until it is in
+//                  the program's code. Then the signal is sent again.
 //   for removal    A thread in the runtime runs to the gate. The registers show which
 //                  instruction of the original text is next. The thread continues at
 //                  that instruction.
@@ -47,8 +48,13 @@ public:
     bool run_out(Thread& thread, Try which);
 
 private:
-    bool run_in_our_code(Thread& thread, int request, Try which = Try::last);
-    bool run_to_program(Thread& thread, bool& ran);
+    enum class Resume {
+        until_stop, // until the thread stops by itself or waits at the gate
+        briefly,    // the same, but the thread is also interrupted immediately
+        one_step,   // for one instruction
+    };
+    bool run_in_our_code(Thread& thread, Resume resume, Try which = Try::last);
+    bool run_to_program(Thread& thread, int n_runs, bool& ran);
     bool run_to_gate(Thread& thread, Try which = Try::last);
 
     Tracees& tracees_;
