@@ -111,6 +111,8 @@ void AddressSpace::forget_all()
     patches.forget_all();
     runtime.forget();
     native.forget();
+    mapped.forget_all();
+    remains.forget_all();
     runtime.refusal.clear();
     forget_unwind(*this);
     call_place.forget_all();

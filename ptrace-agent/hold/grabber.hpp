@@ -19,8 +19,9 @@ namespace dt::agent {
 class Grabber {
 public:
     Grabber(Tracees& tracees, ClientLink& client, TracepointTable& table,
-            TrapSignals& trap_signals, Follower& follower, Releaser& releaser)
-        : tracees_(tracees), client_(client), table_(table),
+            Injector& injector, TrapSignals& trap_signals, Follower& follower,
+            Releaser& releaser)
+        : tracees_(tracees), client_(client), table_(table), injector_(injector),
           trap_signals_(trap_signals), follower_(follower), releaser_(releaser)
     {
     }
@@ -42,6 +43,7 @@ private:
     Tracees& tracees_;
     ClientLink& client_;
     TracepointTable& table_;
+    Injector& injector_;
     TrapSignals& trap_signals_;
     Follower& follower_;
     Releaser& releaser_;
