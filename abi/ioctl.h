@@ -124,9 +124,10 @@ enum dtk_kind {
 };
 
 /*
- * The width and the sign of a tracepoint's argument, which may be narrower than its
- * register. The field `more` has 4 bits for each argument, with arg0 in the lowest
- * bits.
+ * The type of a tracepoint's argument: its number of bits, and U for unsigned or S for
+ * signed. DTK_ARG_WHOLE means that the argument fills its register. The field `more`
+ * contains one of these values for each argument, in 4 bits. The lowest 4 bits belong
+ * to arg0.
  */
 #define DTK_ARG_WHOLE 0
 #define DTK_ARG_U8 1

@@ -58,7 +58,11 @@ struct dt_arena_config {
 /* The reason why dt_load() refused a program, and the place of the error. */
 struct dt_load_error {
 	char text[192];
-	/* byte offset in the DOF, or number of an instruction in a DIFO */
+	/*
+	 * a number that helps to find the error; depending on the text, this is,
+	 * for example, a byte offset in the DOF, the number of a section, or
+	 * the index of an instruction
+	 */
 	dt_u64 where;
 	/*
 	 * 1 + the number of the clause in the DOF, if its record is larger than

@@ -98,7 +98,7 @@ struct dt_host_ops {
 	 */
 	int (*harm)(struct dt_host *host, dt_u32 action, dt_u64 value);
 
-	/* Computes a floating-point instruction (dif/float.h). */
+	/* Returns the result of a floating-point instruction (dif/float.h). */
 	dt_u64 (*flop)(dt_u32 op, dt_u64 a, dt_u64 b);
 
 	/*

@@ -11,9 +11,10 @@
  *
  * The clock is read at every 16th piece. When the budget is used up, the clause
  * ends, no later clause runs, and a drop of kind TIME is counted. A firing
- * takes at most the budget plus the time of 32 pieces. One measurement adds at
- * most DT_STEP_MAX_NS to the time of the firing, because a virtual machine may
- * be paused during a firing.
+ * takes at most the budget plus the time of 32 pieces.
+ *
+ * A virtual machine may be paused during a firing. So at most DT_STEP_MAX_NS of
+ * the time between two readings of the clock is counted.
  */
 #include "dif/mstate.h"
 

@@ -160,12 +160,14 @@ private:
     }
 
     // Reads the entries of a table. Returns true if the table is a jump table or an
-    // array of functions. An array of functions is used by a tail call and gets no
-    // targets.
+    // array of functions. Stores in table.targets the targets that are inside the
+    // function. An array of functions has no such targets, because the jump is a tail
+    // call.
     //
-    // Entries may lead to a cold part outside the function. With a bound check, one
-    // entry that leads into the function is enough. Otherwise at least half of the
-    // entries, and at least two, must lead into the function.
+    // Some entries of a jump table may lead to a cold part outside the function. If the
+    // number of entries is known from a bound check, one entry that leads into the
+    // function is enough. Otherwise at least half of the entries, and at least two,
+    // must lead into the function.
     bool read_table(const IndirectJump& jump, JumpTable& table) const
     {
         bool bounded = jump.n_entries != 0;

@@ -305,10 +305,11 @@ std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
 // displacement is not restricted.
 std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
-// Returns ranges of addresses relative to begin, nearest first. A jump from any window
-// in [begin, end) into these ranges has a trap byte as the most significant byte of its
-// displacement. An area of 4 MiB in a range is enough for all these windows. If no
-// range remains, returns an empty vector, and the caller must divide the text.
+// Returns the ranges that jumps from all windows in [begin, end) can reach, relative to
+// `begin`, nearest first. Each of these jumps has a trap byte as the most significant
+// byte of its displacement. An area of 4 MiB in one range contains suitable addresses
+// for the trampolines of all these windows. Returns an empty vector if [begin, end) is
+// too large. In that case the caller must divide it.
 std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end);
 
 // Returns a mask in which bit k is set if byte k of the first jump's displacement must

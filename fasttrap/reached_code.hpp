@@ -58,10 +58,10 @@ struct ReachedCode {
     // (at most 64 bytes at each address), and padding that contains an address in
     // `named`. `named` must be sorted.
     //
-    // If the constant of an instruction is data, adds the start and end of this
-    // instruction to `targets`. This prevents windows from moving or overwriting the
-    // instruction. `pointers` are the addresses in the text to which words of data
-    // point.
+    // An instruction may contain an 8-byte constant that is data. In that case, removes
+    // only the constant, and adds the start and the end of the instruction to
+    // `targets`. This prevents windows from moving or overwriting the instruction.
+    // `pointers` are the addresses in the text to which words of data point.
     void remove_data(const Arch& arch, const TextAt& text,
                      std::span<const TargetAddr> pointers, AddressSet& instructions,
                      const AddressSet& functions, AddressSet& targets);

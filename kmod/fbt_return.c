@@ -4,21 +4,22 @@
  *
  * The kernel replaces return addresses for kretprobes, and its unwinder
  * supports that. A kretprobe for each function would need too much memory. So
- * there is only one kretprobe, on a function that is never called. The ftrace
- * callback of a traced function calls the kretprobe's handler. The instances of
- * the kretprobe are a pool for all consumers. If the pool is empty, or RCU is
- * not watching, the return is counted as lost.
+ * there is only one kretprobe (dt_hook), on a function that is never called.
+ * The ftrace callback of a traced function calls the kretprobe's handler, which
+ * replaces the return address. The instances of the kretprobe are a pool for
+ * all consumers. If the pool is empty, or RCU is not watching, the return is
+ * counted as lost.
  *
- * Below, this kretprobe is called the hook. Functions that run as part of the
- * hook must not be hooked. Otherwise the hook would run again and again, until
- * the stack is full. Three rules prevent this.
+ * The functions that run for this kretprobe must not be traced themselves.
+ * Otherwise each of them would start the kretprobe again, until the stack is
+ * full. Three rules prevent this.
  *
- *   - Functions that kprobes must not probe are not hooked (symbols.c). The
+ *   - Functions that kprobes must not probe are not traced (symbols.c). The
  *     kernel calls our handler through such functions.
- *   - While our handler runs or the hook is being set, this CPU is marked as
- *     being in a probe.
- *   - The hook is not set if little of the thread's stack is free. In this
- *     case, the return is counted as lost.
+ *   - While our handler runs or a return address is being replaced, this CPU is
+ *     marked as being in a probe.
+ *   - A return address is not replaced if little of the thread's stack is free.
+ *     In this case, the return is counted as lost.
  *
  * A function can return long after its consumer has been closed. So the
  * instance refers to the consumer by a slot and the slot's generation.

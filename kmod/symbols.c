@@ -7,8 +7,8 @@
  * static call, because indirect branch tracking (IBT) would refuse an indirect
  * call.
  *
- * kprobe_blacklist contains the functions that kprobes must not probe. Our
- * return hook (fbt_return.c) is a kretprobe, so this module must not probe the
+ * kprobe_blacklist contains the functions that kprobes must not probe. Return
+ * probes use a kretprobe (fbt_return.c), so this module must not probe the
  * functions on this list either. This file keeps a copy of the list, and reads
  * it again after modules have been loaded or removed.
  *

@@ -129,10 +129,10 @@ static const struct dtk_unwind_rule *dt_rule_of(const struct dt_rules *table, u6
 }
 
 /*
- * Unwinds through the frame of a signal. At the call, @frame is the frame of
- * the code that calls rt_sigreturn(). The registers of the interrupted code are
- * in the struct ucontext at the stack pointer. Changes @frame to the frame of
- * the interrupted code.
+ * Changes @frame from the frame of the code that calls rt_sigreturn() to the
+ * frame of the code that the signal interrupted. On entry, the frame's stack
+ * pointer is the address of the signal's struct ucontext, which contains the
+ * registers of the interrupted code.
  */
 static enum dt_unwound dt_out_of_signal(struct dt_user_frame *frame)
 {

@@ -60,10 +60,10 @@ inline MappedName mapped_name(pid_t pid, const Mapping& mapping)
 
 class ProcessMaps {
 public:
-    // Errors: gone if the process does not exist or has no memory (a zombie);
-    // permission if its maps are not readable.
+    // Errors: Code::gone if the process does not exist or has no memory (a zombie),
+    // Code::permission if its maps are not readable.
     static Result<ProcessMaps> read(pid_t pid);
-    // Errors: corrupt if a line is invalid. The error's text contains the line's
+    // Returns Code::corrupt if a line is invalid. The error's text contains the line's
     // number.
     static Result<ProcessMaps> parse(std::string_view text);
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Generates the header that `dtrace -h` writes. It has two macros for each probe: one
-// fires the probe, and one tests whether the probe is traced.
+// Generates the header that `dtrace -h` writes. For each probe, the header defines two
+// macros. The first fires the probe, and the second returns whether the probe is
+// traced:
 //
 //   #define APP_QUERY_START(dt_a1) __dtrace_app___query__start(dt_a1)
 //   #define APP_QUERY_START_ENABLED() ...
 //
-// A macro calls an inline function, so that arguments are checked and converted. The
-// function contains the nops and their note, as in <dtrace/sdt.h>.
+// The first macro calls an inline function, so that the compiler checks and converts
+// the arguments. Like a probe of <dtrace/sdt.h>, the function contains nops and an ELF
+// note that describes the probe.
 //
-// The header needs no library and no object from `dtrace -G`. Section groups contain
-// the semaphores and the definitions. The linker keeps one copy of each group.
+// A program with this header needs no library and no object file from `dtrace -G`. The
+// header itself contains the semaphores and the provider's definition, in section
+// groups. If several files of a program include the header, the linker keeps only one
+// copy of each group.
 #pragma once
 
 #include "usdt/provider_source.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Describes a provider for `dtrace -h` and `dtrace -G`, with the types and names of C.
+// The description of a provider from which `dtrace -h` generates a header and
+// `dtrace -G` an object file. It contains the C declarations of the probes' arguments.
 #pragma once
 
 #include <cstddef>

@@ -100,8 +100,9 @@ private:
     bool kept_ = false;
 };
 
-// Removes the names that a later version of D than `version` introduced. The session's
-// version can no longer change, so these names are not needed again.
+// Removes the names that do not exist in this version of D, because a later version
+// introduced them. A session's version cannot be raised, so these names are not needed
+// again.
 void reduce(SymbolTable& symbols, Version version)
 {
     auto is_later = [&](const auto& entry) { return entry.second->since > version; };

@@ -34,8 +34,8 @@ struct Display {
     DT_DISPLAY_COUNTS(X)
 #undef X
 
-    // Sets an option from the text of -x ("", "yes", "off", "3"). Returns the error
-    // not_found if the name is not one of these options.
+    // Sets an option from the text of -x ("", "yes", "off", "3"). Returns
+    // Code::not_found if the name is not one of these options.
     Result<Ok> set(std::string_view name, std::string_view value);
 };
 

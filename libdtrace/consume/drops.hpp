@@ -42,8 +42,8 @@ private:
     bool tell_by_cpu(std::uint32_t kind, bool tags, Events& events);
 
     std::vector<Known> arenas_;
-    // Drops since the last report. lost_in_shard_ contains the kinds that are counted
-    // by CPU. lost_ contains the other kinds.
+    // Drops since the last report. lost_in_shard_ contains the kinds with a separate
+    // count for each CPU. lost_ contains the other kinds.
     std::vector<Counts> lost_in_shard_;
     Counts lost_{};
     Counts totals_{};
@@ -53,8 +53,8 @@ private:
 // Returns a name such as "PRINCIPAL", or "" for an unknown kind.
 std::string_view drop_name(std::uint32_t kind);
 
-// Returns a text such as "2 drops on CPU 0". `where` is the text after "on", and is
-// ignored for kinds that are not counted by CPU. `tags` adds a prefix such as
+// Returns a text such as "2 drops on CPU 0". `where` is the text after "on". It is
+// ignored for kinds without a separate count for each CPU. `tags` adds a prefix such as
 // "[DTRACEDROP_PRINCIPAL] ".
 std::string drop_text(std::uint32_t kind, std::uint64_t count, std::string_view where,
                       bool tags);

@@ -4,8 +4,8 @@
 //
 //   available_filter_functions ──> names    /proc/kallsyms ──> addresses
 //
-// Functions in which the kernel forbids kprobes have no probes, because the return hook
-// is a kretprobe. The kernel module also refuses these functions (kmod/symbols.c).
+// Functions in which the kernel forbids kprobes have no probes, because return probes
+// use a kretprobe. The kernel module also refuses these functions (kmod/symbols.c).
 //
 // Static functions with the same name in one module share one probe. If the kernel has
 // only a variant of a function, the plain name matches the variant. For example,

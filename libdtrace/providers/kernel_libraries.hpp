@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// D libraries about the kernel, in the directory kernel/. Each library declares the
-// types that stable providers show to D programs, and translates the kernel's types to
-// these types. A library puts the function of a probe into the probe's name. For
-// example, vfs:vop:vop_read:entry is called vop_read-entry.
+// The D libraries in the directory kernel/. They describe the probes of the stable
+// providers, such as io and vfs. Each library declares the types of the probes'
+// arguments, and contains translators from the kernel's types to these types. A library
+// that declares a probe with a function adds the function to the probe's name. For
+// example, it declares vfs:vop:vop_read:entry as vop_read-entry.
 //
-// The libraries use the kernel's type data, so they work for all kernel versions. Parts
-// that differ between versions are in separate files. Such a file depends on a member
-// that only some versions have (#pragma D depends_on member TAG.NAME).
+// The libraries use the kernel's type data, so they work for all kernel versions. If
+// two versions need different D code, this code is in separate files. Such a file is
+// used only if a certain struct of the kernel has a certain member
+// (#pragma D depends_on member TAG.NAME).
 #pragma once
 
 #include <set>

@@ -19,8 +19,8 @@ namespace dt {
 std::vector<ArgumentTypes::Written> arguments_in_format(std::string_view format);
 
 // Reads the arguments of a system call. `call` is the function name of its probes.
-// Errors: unsupported if the kernel does not describe this call; not_found if tracefs
-// is not mounted; permission if tracefs is unreadable.
+// Errors: Code::unsupported if the kernel does not describe this call, Code::not_found
+// if tracefs is not mounted, Code::permission if tracefs is unreadable.
 Result<std::vector<ArgumentTypes::Written>> syscall_arguments(std::string_view call);
 
 } // namespace dt

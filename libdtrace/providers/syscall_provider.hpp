@@ -15,7 +15,8 @@ public:
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
     // Returns the types of a probe's arguments. The caller must set written_in. Errors:
-    // not_found if tracefs is not mounted, permission if tracefs is unreadable.
+    // Code::not_found if tracefs is not mounted, Code::permission if tracefs is
+    // unreadable.
     Result<ArgumentTypes> argument_types(const ProbeInfo& probe) const;
 
 private:

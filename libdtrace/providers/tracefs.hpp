@@ -8,8 +8,8 @@
 
 namespace dt {
 
-// Reads an entire file. Errors: not_found if tracefs is not mounted, permission if
-// tracefs is unreadable.
+// Reads an entire file. Errors: Code::not_found if tracefs is not mounted,
+// Code::permission if tracefs is unreadable.
 Result<std::string> read_tracefs(const std::string& file);
 
 // Reads an entire file of debugfs, at the usual mount point.

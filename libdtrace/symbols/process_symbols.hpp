@@ -107,12 +107,13 @@ struct FunctionAt {
 
 class ProcessSymbols {
 public:
-    // Reads the modules of a process. The cache must outlive the result. Errors: gone
-    // if the process has exited, permission if its files in /proc may not be read.
+    // Reads the modules of a process. The cache must outlive the result. Errors:
+    // Code::gone if the process has exited, Code::permission if its files in /proc may
+    // not be read.
     static Result<std::unique_ptr<ProcessSymbols>> open(pid_t pid, ImageCache& cache);
 
-    // Reads the maps again. Returns the error gone, and keeps the modules, if the
-    // process has exited.
+    // Reads the maps again. If the process has exited, returns Code::gone and keeps the
+    // modules.
     Result<Ok> refresh();
 
     pid_t pid() const { return pid_; }

@@ -31,8 +31,10 @@ public:
     Reply put_back(Reader& in);
 
 private:
-    // Seizes all threads. `ends` is the deadline (monotonic ns). If it is 0, it is set
-    // after the first pass.
+    // Attaches to all threads of the process (PTRACE_SEIZE), in one or more passes over
+    // its list of threads. Fails if new threads are still found after the monotonic
+    // time `ends`, in ns. If `ends` is 0, the first pass has no deadline and then sets
+    // `ends`.
     Result<Ok> seize_all(Process& process, std::uint64_t& ends);
     // Returns whether the process seems to have a thread that is not traced.
     bool has_missed_thread(const Process& process);

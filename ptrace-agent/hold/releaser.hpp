@@ -85,8 +85,9 @@ private:
     // detached. After the timeout, detaches from them anyway, and deferred signals may
     // be lost.
     void await_signals(std::uint64_t timeout_ns);
-    // Waits for late injected calls of released targets, while the targets run. When
-    // such a call returns, its stub (call_stub.hpp) is removed from the text.
+    // A late call is an injected system call that did not return in time
+    // (late_call.cpp). Waits for the late calls of released targets, while the targets
+    // run. When a late call returns, its stub (call_stub.hpp) is removed from the text.
     void await_late_calls(std::uint64_t timeout_ns);
     // Handles stops until no thread meets the condition, or until the monotonic time
     // `ends`, in ns.

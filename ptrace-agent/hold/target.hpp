@@ -218,8 +218,8 @@ struct Process {
     Inheritance inherited; // for a followed child until its probes are planted
     TrapAction trap_action;
     // The key is a signal mask without SIGTRAP. The value says whether threads with
-    // this mask also block SIGTRAP. A hit of a breakpoint records nothing, because it
-    // unblocks SIGTRAP.
+    // this mask also block SIGTRAP. Nothing is recorded when a thread hits a
+    // breakpoint, because the kernel has then unblocked SIGTRAP.
     std::unordered_map<std::uint64_t, bool> trap_blocked;
 };
 

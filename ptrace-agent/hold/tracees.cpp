@@ -205,8 +205,8 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
 }
 
 // Returns whether the kernel has queued a signal that an instruction of the thread
-// raised. Ignores blocked signals. The kernel unblocks a raised signal, so a blocked
-// signal comes from the program itself.
+// raised. Ignores blocked signals. When an instruction raises a signal, the kernel
+// unblocks this signal. So a blocked signal comes from the program itself.
 static bool has_raised_signal(const Thread& thread)
 {
     siginfo_t queue[16];

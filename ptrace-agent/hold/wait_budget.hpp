@@ -49,9 +49,10 @@ public:
         return spent_ns_ + (n_waits_ != 0 ? monotonic_ns() - since_ns_ : 0);
     }
     bool is_spent() const { return spent_ns() >= limit_ns_; }
-    // Returns the CPU time, in ns, that a thread has used since the first call for this
-    // thread after restart(). `ran_ns` is the thread's total CPU time. Must be called
-    // only while the budget is spent.
+    // Returns how much CPU time a thread has used after the budget was spent, in ns.
+    // `ran_ns` is the thread's total CPU time. After restart(), the first call for a
+    // thread returns 0, and later calls return the time since the first call. Must be
+    // called only while the budget is spent.
     std::uint64_t run_since_spent(pid_t tid, std::uint64_t ran_ns)
     {
         return ran_ns - ran_ns_.try_emplace(tid, ran_ns).first->second;

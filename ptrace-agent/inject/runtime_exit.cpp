@@ -56,8 +56,8 @@ static bool step_aside(AddressSpace& space, const Thread& thread,
     if (!found)
         return false;
     const PatchPlace& place = found->place;
-    // If a later instruction of the window is next, the thread cannot be moved, because
-    // the jump has overwritten that instruction.
+    // A thread that has executed only some of the window's instructions cannot be
+    // moved. In the program's text, the jump has overwritten the next instruction.
     bool before =
         place.kind == PatchPlace::head && place.on == found->planted->patch.at;
     return (before || place.kind == PatchPlace::leaving) &&

@@ -30,10 +30,10 @@ public:
     {
     }
 
-    // Loads the runtime if the target does not have it yet. Two errors are temporary,
-    // and the next call tries again: Code::gone, and Code::busy if no thread could make
-    // a system call. After any other error, later calls fail with Code::unsupported and
-    // the text of that error.
+    // Loads the runtime if the target does not have it yet. Returns Code::busy if no
+    // thread can make a system call at the moment. After Code::busy and Code::gone, the
+    // next call tries again. After any other error, all later calls return
+    // Code::unsupported with the text of that error.
     Result<Ok> ensure(StoppedWorld& world);
 
 private:

@@ -205,10 +205,13 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 
 // Maps areas for the stubs of a pair or chain. Returns whether an area was mapped.
 //
-// If possible, a new area contains an entire range of stub_reach_of(). In a smaller
-// area, success would depend on the random addresses of the mappings. No new area is
-// needed if an existing area contains such a range, except for fewer than `missing`
-// bytes at each end.
+// The stub of a jump must be in one of the ranges of stub_reach_of(). If possible, the
+// new area contains an entire range. In a part of a range, there may be no suitable
+// address for the stub. The addresses of the mappings are random, so this would happen
+// in some runs and not in others.
+//
+// Maps no area if an existing area already contains an entire range. At each end of the
+// range, fewer than `missing` bytes may be outside that area.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)
 {

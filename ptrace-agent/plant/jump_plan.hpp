@@ -48,7 +48,7 @@ inline constexpr const char* no_room = "no free address space is within a jump's
 // true for each tracepoint, and no existing window covers it.
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted, PeriodicTask& periodic);
-// Builds the patch of a planned window. Errors: see PatchBuilder::build().
+// Builds the patch of a planned window. Returns the errors of PatchBuilder::build().
 Result<Patch> build_patch(AddressSpace& space, const Window& window,
                           const Placement& place, PatchBuilder& builder);
 

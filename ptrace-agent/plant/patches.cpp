@@ -99,8 +99,8 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
     std::vector<std::byte> bytes;
     in_spans(
         pieces, [](const Piece& p) { return std::pair(p.at, p.code.size()); },
-        // The target may be running, and the bytes between two areas may belong to the
-        // program.
+        // Joins only pieces of the same area. The bytes between two areas may belong to
+        // the program, which may be running and may change them.
         [this](const Piece& a, const Piece& b) {
             return space_.area_of(a.at) == space_.area_of(b.at);
         },

@@ -42,9 +42,9 @@ struct dt_rt_noted_stack {
 #define DT_RT_NOTED_STACKS 4 /* a power of two */
 
 /*
- * Data that is kept from one firing to the next, on each shard's stack, above
- * the struct dt_rt_frame. Only the thread that holds the shard may write it.
- * The first firing fills in ops.
+ * Data that the runtime keeps from one firing to the next. Each shard has its
+ * own, at the top of its stack (runtime.h). Only the thread that holds the
+ * shard may write it. The first firing in a shard fills in `ops`.
  */
 struct dt_rt_notes {
 	/* Equals the address of the config if ops is filled in. */

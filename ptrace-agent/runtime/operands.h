@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Converts the bits of a static probe's argument to the value that D programs
- * read, for the runtime and the agent.
+ * Converts the bits of a static probe's argument to the value that the argument
+ * has in D programs. The runtime and the agent use this file.
  */
 #ifndef PTRACE_AGENT_RUNTIME_OPERANDS_H
 #define PTRACE_AGENT_RUNTIME_OPERANDS_H

@@ -77,7 +77,8 @@ enum class SiteKind : std::uint8_t {
 
 // The contents of a static probe's note about one of its sites.
 struct StaticFacts {
-    // A 16-bit counter, nonzero while the probe is traced. 0 if there is no semaphore.
+    // The address of the probe's semaphore, or 0 if the probe has no semaphore. A
+    // semaphore is a 16-bit counter that is not 0 while the probe is traced.
     TargetAddr semaphore;
     std::uint32_t first_operand = 0, n_operands = 0; // in StaticTable::operands
 };

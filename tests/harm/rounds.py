@@ -145,8 +145,9 @@ class Target:
         return 0
 
     def ours(self):
-        """Returns the mappings of dtrace as a list of (begin, end, name). The targets do not make executable anonymous
-        mappings that are not writable, so these are trampolines, the runtime, or the handler for breakpoints."""
+        """Returns the mappings that dtrace has created in the target, as a list of (begin, end, name). The targets
+        create no anonymous mappings with the permissions r-xp. So mappings of this kind contain trampolines, the
+        runtime, or the handler for breakpoints."""
         found = []
         for line in pathlib.Path(f"/proc/{self.pid}/maps").read_text().splitlines():
             fields = line.split(None, 5)

@@ -69,7 +69,8 @@ class Traced:
         return self.began.read_text()
 
 def recorded(t, *flags, command):
-    """Traces a command without errors. Returns the lines of dtrace's output, without the output of the command."""
+    """Traces a command, and checks that dtrace reports no problem (good()). Returns the lines of dtrace's output,
+    without the output of the command."""
     path = t.scratch / f"recorded.{time.monotonic_ns()}"
     good(t.run(*flags, "-o", str(path), "-c", command))
     return path.read_text().splitlines()

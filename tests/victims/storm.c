@@ -151,7 +151,7 @@ int main(int argc, char** argv)
     sigset_t taken;
     sigemptyset(&taken);
     sigaddset(&taken, SIGRTMIN);
-    sigprocmask(SIG_BLOCK, &taken, NULL); // only the other threads unblock it
+    sigprocmask(SIG_BLOCK, &taken, NULL); // only the other threads unblock SIGRTMIN
     sigaction(SIGRTMIN, &action, NULL);
     printf("ready %d\n", getpid());
     fflush(stdout);

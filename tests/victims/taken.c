@@ -3,8 +3,8 @@
 // "calls COUNT", and on stderr the deviations from signal(7).
 //   nodefer      a handler that interrupts itself; a handler that is reset
 //   queued       signalfd(), sigwaitinfo() and a handler get each value once, in order
-//   atomic       a signal ends the pselect(), ppoll(), epoll_pwait() or sigsuspend()
-//                that unblocks it
+//   atomic       a signal is unblocked only while the thread waits in pselect(),
+//                ppoll(), epoll_pwait() or sigsuspend(), and ends this wait
 //   alone        like `atomic`, but with a single thread and another process as sender
 //   children     SIGCHLD and waitid() report each exit, stop and death of a child
 //   ignored      children exit while SIGCHLD is ignored or has SA_NOCLDWAIT

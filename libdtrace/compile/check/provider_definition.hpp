@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A provider's definition, compiled from the text that a program contains: the types
-// and the mapping of the probes' arguments, and the stability attributes. The
-// definition has a type table of its own (foreign_types.hpp).
+// A provider's definition, compiled from D text. This text is usually in the file of
+// the traced program. The definition contains the types of the probes' arguments, the
+// mapping of native arguments to the arguments in D programs, and the stability
+// attributes. It has its own type table (foreign_types.hpp).
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"

@@ -4,7 +4,7 @@
 //
 // complete() converts the members of a struct. So the conversion of a pointer does not
 // convert all types that can be reached from the pointer. Types that D also has, such
-// as int, become D's types. Pointers in types of a process are userland; pointers in
+// as int, become D's types. Pointers in a process's types are userland; pointers in
 // the kernel's types are not.
 //
 // The data are untrusted. A type becomes void if it contains itself, is nested too

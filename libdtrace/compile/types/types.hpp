@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The types of D: the types of C, and string, stack, symaddr, usymaddr and dynamic.
+// The types of D. They are the types of C, and string, stack, symaddr, usymaddr and
+// dynamic.
 //
 // A TypeTable owns all types. Equal types are the same object after resolve(). Complete
 // types are immutable. The members of a struct are filled in after the struct is

@@ -4,8 +4,9 @@
  * three are translated from one struct bio. The file is found through the first page of
  * the bio. The file is shown as <none> for direct I/O and as <unknown> for metadata.
  *
- * A path includes the first mount point of its file system. fi_offset is an offset on
- * the device.
+ * A path consists of the mount point of a file system and of the path in this file
+ * system. If there are several mount points, the first one is used. fi_offset is an
+ * offset on the device.
  */
 #pragma D attributes Evolving/Evolving/ISA translator
 
@@ -85,7 +86,10 @@ inline struct dentry *io_dentry[uintptr_t alias] =
     alias == 0 ? (struct dentry *)NULL : (struct dentry *)(alias - offsetof(struct dentry, d_u));
 inline struct dentry *io_file[struct bio *b] = io_dentry[io_alias[io_inode[io_mapping[b]]]];
 
-/* The path of a dentry, without the root. A path of more than eight parts starts with "...". */
+/*
+ * The path of a dentry in its file system, or "" for the root of the file system. If
+ * the path has more than eight components, "..." replaces all but the last eight.
+ */
 inline string io_path0[struct dentry *d] = d->d_parent == d ? "" : "...";
 inline string io_path1[struct dentry *d] = d->d_parent == d ? "" :
     strjoin(io_path0[d->d_parent], strjoin("/", stringof(d->d_name.name)));

@@ -21,13 +21,14 @@ namespace dt {
 
 class KernelDevice {
 public:
-    // Opens the device. Errors: not_found if the module is not loaded, permission if
-    // the device may not be opened, unsupported if the module has a different version.
+    // Opens the device. Errors: Code::not_found if the module is not loaded,
+    // Code::permission if the device may not be opened, Code::unsupported if the module
+    // has a different version.
     static Result<KernelDevice> open();
 
     const dtk_info& info() const { return info_; }
-    // Creates and maps the module's arena. The error is Code::limit if there is not
-    // enough memory.
+    // Creates and maps the module's arena. Returns Code::limit if there is not enough
+    // memory.
     Result<ArenaMemory> make_arena(const dt_arena_config& config);
     // Loads DOF like dt_load(). Returns 0, or -1 with the reason in *error.
     int load(std::span<const std::byte> dof, dt_u32* first_clause, dt_u32* n_clauses,
@@ -38,11 +39,11 @@ public:
     Result<Ok> add_ecbs(std::span<const dtk_ecb> ecbs);
     // Sets the member `error` of each site to 0 or a negative errno.
     Result<Ok> attach(std::span<dtk_site> sites);
-    // Adds a table of unwind rules and returns its number. The error is Code::limit if
-    // there is no space.
+    // Adds a table of unwind rules and returns its number. Returns Code::limit if there
+    // is no space.
     Result<std::uint32_t> add_table(std::span<const dtk_unwind_rule> rules);
-    // Replaces a process's list of mappings. The error is Code::gone if the process
-    // does not exist.
+    // Replaces a process's list of mappings. Returns Code::gone if the process does not
+    // exist.
     Result<Ok> set_maps(pid_t pid, std::span<const dtk_unwind_map> maps);
     // Stores the pids of processes whose mappings the module requests
     // (kernel_unwind.hpp). Returns their number.
@@ -53,8 +54,8 @@ public:
         ArenaMemory arena;
         std::vector<std::byte> file; // struct dtk_anonymous
     };
-    // Makes this device the consumer of the anonymous enabling. The error is
-    // Code::not_found if there is none.
+    // Makes this device the consumer of the anonymous enabling. Returns Code::not_found
+    // if there is no anonymous enabling.
     Result<Claimed> claim();
 
 private:

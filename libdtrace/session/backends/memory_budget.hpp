@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Determines how much memory a session may use.
 //
-// A page of the arena is charged to the control group of the process that touches it
-// first. If a small group of a target is charged, the kernel might kill processes of
-// that group.
+// A page of the arena is charged to the control group (cgroup) of the process that
+// touches it first. If this is a target's group with a low memory limit, the kernel
+// might kill processes of that group.
 #pragma once
 
 #include <cstdint>

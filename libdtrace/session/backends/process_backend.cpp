@@ -211,8 +211,8 @@ void ProcessBackend::touch_arenas()
         touch(*arena);
 }
 
-// Touches the memory to which firings will write. It is then charged to dtrace's
-// control group, and not to the group of a target.
+// Touches the memory to which firings will write. The kernel then charges this memory
+// to dtrace's control group, and not to a target's control group.
 void ProcessBackend::touch(ArenaMemory& arena)
 {
     if (!arena_is_charged_to_us_)

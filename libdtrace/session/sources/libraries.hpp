@@ -17,8 +17,9 @@ struct Library {
 };
 
 // Returns the libraries, sorted by directory and file name, except that each library
-// comes after its dependencies. Errors: not_found, permission or io if a directory or
-// file cannot be read; invalid if a dependency is missing or circular.
+// comes after its dependencies. Errors: Code::not_found, Code::permission or Code::io
+// if a directory or file cannot be read, Code::invalid if a dependency is missing or
+// circular.
 Result<std::vector<Library>> libraries_in(const std::vector<std::string>& folders);
 
 } // namespace dt

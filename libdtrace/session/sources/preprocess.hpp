@@ -26,8 +26,8 @@ struct Preprocessor {
     std::uint32_t version = language_version; // __SUNW_D_VERSION
 };
 
-// Returns the preprocessed text. `name` is the name of the script, or "". The error is
-// not_found if there is no preprocessor. The error is invalid if the preprocessor
+// Returns the preprocessed text. `name` is the name of the script, or "". Errors:
+// Code::not_found if there is no preprocessor, Code::invalid if the preprocessor
 // rejected the text and wrote the reason to stderr. Any other error means that the
 // preprocessor could not be run.
 Result<std::string> preprocess(const Preprocessor& by, std::string_view text,

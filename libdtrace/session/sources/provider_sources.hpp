@@ -27,7 +27,7 @@ private:
 // strip).
 enum class Definitions { Carried, Left };
 
-// Converts the provider's probes and argument types to C. The error is invalid if a
+// Converts the provider's probes and argument types to C. Returns Code::invalid if a
 // probe cannot be expressed in C.
 Result<usdt::ProviderSource> provider_source(const ProviderBlock& block,
                                              TypeTable& types, Definitions definitions,

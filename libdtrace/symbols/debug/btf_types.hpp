@@ -28,8 +28,8 @@ class BtfTypes final : public DebugTypes {
 public:
     // Opens a BTF file. `base` is null for the kernel proper, and otherwise must
     // outlive the result. Place::Process means that the types describe data that
-    // programs pass to the kernel. Errors: not_found, or corrupt if libbpf refuses the
-    // file.
+    // programs pass to the kernel. Errors: Code::not_found, or Code::corrupt if libbpf
+    // refuses the file.
     static Result<std::unique_ptr<BtfTypes>> open(const std::string& path,
                                                   BtfTypes* base = nullptr,
                                                   Place place = Place::Kernel);

@@ -2,9 +2,9 @@
 // Directories whose debug files are trusted: /usr/lib/debug, and those given with -x
 // debugdir.
 //
-// Debug data name other files (.gnu_debugaltlink, DW_AT_dwo_name). libdw would open any
-// such path, even that of a FIFO. So a path is opened only inside the trusted
-// directories, which do not belong to the target.
+// Debug data may refer to other files by their paths (.gnu_debugaltlink,
+// DW_AT_dwo_name). libdw would open any such path, even that of a FIFO. So a path is
+// opened only inside the trusted directories, which do not belong to the target.
 //
 // All sessions in a process share one list of directories.
 #pragma once

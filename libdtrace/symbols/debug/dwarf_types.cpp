@@ -163,8 +163,8 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
             Code::corrupt,
             std::string("debug data: ") + (why != nullptr ? why : "unreadable"), 0};
     }
-    // Finds the alternate file here, because libdw would search in any directory that
-    // the debug data name.
+    // libdw would open the alternate file in any directory. So find_alternate_file()
+    // finds the file, and searches only trusted directories (debug_folders.hpp).
     AlternateFile alternate = find_alternate_file(state->path, state->dwarf.get());
     if (alternate.wanted) {
         state->alternate_file = std::move(alternate.file);

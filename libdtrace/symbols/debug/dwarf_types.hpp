@@ -15,8 +15,8 @@ namespace dt {
 class DwarfTypes final : public DebugTypes {
 public:
     // Opens the DWARF of an ELF file. The caller may close the file afterwards. Errors:
-    // corrupt if there is no DWARF or libdw refuses it; limit if it is too large;
-    // unsupported if an alternate file is not found.
+    // Code::corrupt if there is no DWARF or libdw refuses it, Code::limit if it is too
+    // large, Code::unsupported if an alternate file is not found.
     static Result<std::unique_ptr<DebugTypes>> open(int fd);
     ~DwarfTypes() override;
 

@@ -42,10 +42,14 @@ struct ElfSource {
 class ElfImage {
 public:
     // These functions parse the file in this process. SymbolReader::open() parses it in
-    // the jailed reader instead. Errors: unsupported if the file is 32-bit, big-endian,
-    // or neither a program nor a library; corrupt if it is not ELF or has invalid
-    // headers; invalid if it is not a regular file; not_found, permission and io from
-    // open().
+    // the jailed reader instead. Errors:
+    //
+    //   Code::unsupported  the file is 32-bit, big-endian, or neither a program nor a
+    //                      library
+    //   Code::corrupt      the file is not ELF or has invalid headers
+    //   Code::invalid      the file is not a regular file
+    //   Code::not_found, Code::permission, Code::io
+    //                      open(2) failed
     static Result<std::shared_ptr<ElfImage>> open(const std::string& path);
     static Result<std::shared_ptr<ElfImage>> open(ElfSource source);
 

@@ -59,9 +59,9 @@ public:
     const ElfSection* find(std::string_view name) const;
     const ElfSection* find(std::uint32_t type) const;
 
-    // Returns a section's bytes. Errors: limit if the section is larger than
-    // elf_limits::section_bytes; corrupt if it is not inside the file, is compressed,
-    // or has no bytes (NOBITS). Any thread may call data().
+    // Returns a section's bytes. Errors: Code::limit if the section is larger than
+    // elf_limits::section_bytes, Code::corrupt if it is not inside the file, is
+    // compressed, or has no bytes (NOBITS). Any thread may call data().
     Result<Bytes> data(const ElfSection& section) const;
     Result<Bytes> data(std::size_t index) const;
     // Reads bytes of the file. Returns fewer if the file ends earlier.

@@ -89,9 +89,9 @@ public:
     virtual std::vector<std::string> take_cuts() = 0;
     // Returns the address of a variable from the symbol tables.
     virtual std::optional<std::uint64_t> find_variable(std::string_view name) = 0;
-    // Returns the DWARF of the file or of its debug file. Errors: not_found if neither
-    // has DWARF; otherwise as in DwarfTypes::open(). The result is valid while this
-    // object exists.
+    // Returns the DWARF of the file or of its debug file. Errors: Code::not_found if
+    // neither has DWARF, and the errors of DwarfTypes::open(). The result is valid
+    // while this object exists.
     virtual Result<DebugTypes*> debug_types() = 0;
     // Returns function ranges from .eh_frame, including functions without symbols. The
     // ranges are sorted by address. Empty if the file has no usable .eh_frame.

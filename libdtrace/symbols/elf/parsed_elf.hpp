@@ -24,7 +24,7 @@ namespace dt {
 
 class ParsedElf final : public ElfTables {
 public:
-    // Errors are as in ElfImage::open().
+    // Has the same errors as ElfImage::open().
     static Result<std::unique_ptr<ParsedElf>> open(ElfSource source);
     ~ParsedElf() override;
 

@@ -11,8 +11,8 @@
 
 namespace dt {
 
-// Returns the unpacked data. Errors: corrupt if the data are not in xz format; limit if
-// they exceed max_bytes, or if the decoder needs more than 128 MiB.
+// Returns the unpacked data. Errors: Code::corrupt if the data are not in xz format,
+// Code::limit if they exceed max_bytes or if the decoder needs more than 128 MiB.
 Result<std::vector<std::byte>> unxz(std::span<const std::byte> packed,
                                     std::size_t max_bytes);
 

@@ -54,8 +54,8 @@ public:
     };
 
     // Finds a symbol. `module` is a name or a glob. If it is empty, the kernel proper
-    // is searched first. Errors: not_found, permission (addresses are hidden), or the
-    // reason why kallsyms cannot be read.
+    // is searched first. Errors: Code::not_found, Code::permission if the addresses are
+    // hidden, or the reason why kallsyms cannot be read.
     Result<Symbol> find(std::string_view module, std::string_view name);
     std::optional<At> at(std::uint64_t addr);
     // Returns whether D programs may use this name for a module. Does not read the

@@ -29,11 +29,11 @@ public:
 
     // Returns whether D programs may use this name for the kernel or a module.
     bool is_module(std::string_view name);
-    // Returns a module's types. The error is not_found if there is no such module, or
-    // if the kernel or the module has no BTF.
+    // Returns a module's types, or Code::not_found if there is no such module, or if
+    // the kernel or the module has no BTF.
     Result<BtfTypes*> types(std::string_view module);
     // Returns the kernel's types for data that a process passes to system calls. Their
-    // pointers are addresses in the process. Errors: as types().
+    // pointers are addresses in the process. Returns the same errors as types().
     Result<BtfTypes*> types_of_programs();
 
     struct Module {
@@ -48,7 +48,7 @@ public:
         BtfTypes* types = nullptr;
         DebugFunction function;
     };
-    // Finds a function. An empty module means any module. The error is unsupported if
+    // Finds a function. An empty module means any module. Returns Code::unsupported if
     // the compiler has changed how the function receives its arguments.
     Result<Function> function(std::string_view module, std::string_view name);
     // Finds a tracepoint. The result's parameters are the tracepoint's arguments.

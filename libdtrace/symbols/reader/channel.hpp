@@ -43,13 +43,13 @@ public:
     }
 
     // Sends a message. In a reply, `has_news` says that the file has new messages about
-    // truncated tables (reader_take_cuts). Errors: gone if the other process has
-    // exited; limit if the body is too large; the errors of memfd_create(2); those of
-    // `wait`.
+    // truncated tables (reader_take_cuts). Errors: Code::gone if the other process has
+    // exited, Code::limit if the body is too large, and the errors of memfd_create(2)
+    // and of `wait`.
     Result<Ok> send(std::uint32_t word, std::span<const std::byte> body, int fd = -1,
                     bool has_news = false);
-    // Errors: gone if the other process has exited; corrupt if the message is
-    // malformed; those of `wait`.
+    // Receives a message. Errors: Code::gone if the other process has exited,
+    // Code::corrupt if the message is malformed, and the errors of `wait`.
     Result<ReaderMessage> receive();
 
 private:

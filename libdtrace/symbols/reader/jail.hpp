@@ -27,7 +27,7 @@ public:
 };
 
 // Closes all descriptors except `kept`, and enters the jail. The broker must exist until
-// the process exits. Errors: those of libseccomp and setrlimit(2). A build with
+// the process exits. Returns errors of libseccomp and of setrlimit(2). A build with
 // AddressSanitizer has no filter and no limit for memory, because the sanitizer needs
 // more.
 Result<Ok> enter_jail(int kept, JailBroker& broker);

@@ -16,7 +16,7 @@ namespace dt {
 
 class JailedElf final : public ElfTables {
 public:
-    // Errors are as in JailedFile::open().
+    // Has the same errors as JailedFile::open().
     static Result<std::unique_ptr<JailedElf>>
     open(std::shared_ptr<SymbolReader> reader, std::shared_ptr<const ElfSource> source);
 

@@ -34,12 +34,13 @@ public:
     JailedFile(const JailedFile&) = delete;
     JailedFile& operator=(const JailedFile&) = delete;
 
-    // Opens the file. Errors: those of ElfImage::open(); corrupt if the file ends the
-    // reader; those of ReaderProcess::start().
+    // Opens the file. Errors: those of ElfImage::open() and ReaderProcess::start(), and
+    // Code::corrupt if the reader process ended while it read the file.
     Result<ElfFacts> open();
     // Sends a request. `arguments` follow the number of the file. Any thread may call
-    // this function. Errors: corrupt if the file ends the reader; those that the reader
-    // returns. take_cuts() also reports these errors.
+    // this function. Errors: Code::corrupt if the reader process ended while it read
+    // the file, and the errors that the reader returns. take_cuts() also reports these
+    // errors.
     Result<ReaderMessage> call(ReaderWord request, const MessageWriter& arguments = {});
     // After this call, the file is not opened again in a new process, because the
     // results that the old process returned would have no meaning there.

@@ -17,8 +17,8 @@ namespace dt {
 
 class JailedTypes final : public DebugTypes {
 public:
-    // Errors are as in ElfTables::debug_types(), and corrupt if the file ended the
-    // reader.
+    // Has the errors of ElfTables::debug_types(), and Code::corrupt if the reader
+    // process ended while it read the file.
     static Result<std::unique_ptr<DebugTypes>>
     open(SymbolReader& reader, std::shared_ptr<const ElfSource> source);
 

@@ -28,8 +28,8 @@ public:
         std::uint64_t total_ns = 600'000'000'000;
     };
 
-    // Forks. The child calls `serve` with its end of the socket, and exits. Errors:
-    // those of fork(2) and socketpair(2).
+    // Forks. The child calls `serve` with its end of the socket, and exits. Returns
+    // the errors of fork(2) and socketpair(2).
     static Result<std::unique_ptr<ReaderProcess>> start(std::function<void(Fd)> serve,
                                                         Limits limits);
     ~ReaderProcess(); // kills the process
@@ -40,9 +40,9 @@ public:
     // the reader may not open it, or if there is none.
     using OpenFile = std::function<Fd(const std::string& path)>;
 
-    // Sends a request, serves the reader's own requests, and returns the reply. Error
-    // gone: the process has ended or was killed, and why_ended() returns the reason. All
-    // other errors are the reader's reply.
+    // Sends a request, serves the reader's own requests, and returns the reply. If
+    // the process has ended or was killed, returns Code::gone, and why_ended() returns
+    // the reason. All other errors are the reader's reply.
     Result<ReaderMessage> call(std::uint32_t request, std::span<const std::byte> body,
                                int fd, const OpenFile& open_file);
 

@@ -26,7 +26,7 @@ public:
     // Returns the running process, and starts one if none runs. A process knows only
     // the debug folders (debug_folders.hpp) that existed when it was started. If
     // `may_replace` is true, a process that does not know all of them is replaced.
-    // Errors are as in ReaderProcess::start().
+    // Has the same errors as ReaderProcess::start().
     Result<ReaderProcess*> process(bool may_replace);
     // Numbers of files that are still open in the process, but are no longer used. The
     // next request closes them.

@@ -47,7 +47,7 @@ public:
     // Starts the process for tables of root's files, which then enters its jail while
     // dtrace does other work.
     void prepare();
-    // Errors are as in JailedFile::open().
+    // Has the same errors as JailedFile::open().
     Result<std::shared_ptr<ElfImage>> open(ElfSource source);
     // Returns the demangled form of a name. Returns the name itself if it has none.
     std::string demangled_or_same(std::string_view name);

@@ -212,8 +212,8 @@ static void tame_popf(Case& c, std::uint64_t first)
     std::memcpy(&c.data[offset], &image, 8);
 }
 
-// Makes a return or an indirect jump lead to c.pads[1], or sometimes to an invalid
-// address. Returns false if this is not possible.
+// Makes a return or an indirect jump lead to the pad c.pads[1] (native.hpp), or
+// sometimes to an invalid address. Returns false if this is not possible.
 bool Differential::aim_branch(Case& c)
 {
     Instruction& insn = c.insn;

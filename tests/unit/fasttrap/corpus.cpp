@@ -52,8 +52,9 @@ std::vector<Template> not_modelled()
         for (unsigned char prefix : {0x66, 0xf2, 0xf3})
             all.push_back({{prefix}, 1, op, -1});
         all.push_back({{}, 1, op, -1});
-        // Prefixes VEX (2 and 3 bytes) and EVEX. Most of the bits after them are
-        // random.
+        // The same opcodes with a VEX prefix of two bytes (c5) or three bytes (c4), and
+        // with an EVEX prefix (62). random_instruction() chooses the other bytes of the
+        // prefix.
         all.push_back({{0xc5}, 9, op, -1});
         all.push_back({{0xc4}, 9, op, -1});
         all.push_back({{0x62}, 9, op, -1});

@@ -5,7 +5,7 @@
 //   sandbox   Contains the text and the data. The slot for copies is so far away that
 //             32-bit displacements cannot reach the data from there.
 //   arrange   Fills the registers with random values. Memory operands point into the
-//             data, and jumps lead to code that ends the run (a pad, native.hpp).
+//             data. Jumps lead to a pad, which is a jump back to the test (native.hpp).
 //   compare   Compares registers, defined flags, data, vector state and signals.
 #pragma once
 

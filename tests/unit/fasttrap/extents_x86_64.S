@@ -70,7 +70,7 @@ ex_neighbour_middle:
         end ex_hot_cold
 
         .p2align 4, 0x90
-        function ex_switch                      /* its table has offsets from the table */
+        function ex_switch                      /* the table's entries are relative to the table */
         cmp $1, %edi
         ja 9f
         lea ex_table(%rip), %rdx
@@ -88,7 +88,7 @@ ex_neighbour_middle:
         end ex_switch
 
         .p2align 4, 0x90
-        function ex_differences                 /* its table has offsets from a label in the function */
+        function ex_differences                 /* the table's entries are relative to a label in the function */
         lea ex_difference_table(%rip), %rdx
         movslq (%rdx,%rdi,4), %rax
         lea ex_difference_base(%rip), %rdx
@@ -102,7 +102,7 @@ ex_neighbour_middle:
         end ex_differences
 
         .p2align 4, 0x90
-        function ex_goto                        /* its table has addresses */
+        function ex_goto                        /* the table's entries are addresses */
         lea ex_words(%rip), %rdx
         mov (%rdx,%rdi,8), %rax
         jmp *%rax

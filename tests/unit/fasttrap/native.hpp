@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Runs an instruction on the processor, in this process, with any register contents. A
-// jump after the instruction (a pad) or a signal ends the run. The signal handler has
-// its own stack, so rsp may have any value. Only one thread may call native_run().
+// Runs an instruction on the processor, in this process, with any register contents.
+//
+// A pad is a jump back to the test. One pad is located after the instruction, and
+// another pad at the instruction's branch target. The run ends when it reaches a pad or
+// raises a signal. The signal handler has its own stack, so rsp may have any value.
+// Only one thread may call native_run().
 #pragma once
 
 #include "fasttrap/registers.hpp"
@@ -25,8 +28,7 @@ struct NativeState {
     std::uint64_t fault_address = 0; // si_addr of the signal
 };
 
-// A pad is a jump back to the test. The two pads are after the instruction and at its
-// branch target.
+// `behind` is the pad after the instruction. `target` is the pad at its branch target.
 enum class Pad : std::uint8_t { behind, target };
 constexpr std::size_t pad_bytes = 14;
 void write_pad(std::byte* at, Pad pad);

@@ -26,8 +26,8 @@ struct WindowSequence {
 };
 
 // Prepares a run of a sequence in a state that sequence[key] needs. Branches lead to a
-// pad (native.hpp). The sequence is cut where a window must end. Returns nullopt if the
-// sequence must not run.
+// jump that ends the run (a pad, native.hpp). The sequence is cut where a window must
+// end. Returns nullopt if the sequence must not run.
 std::optional<WindowSequence>
 arrange_sequence(Differential& differential,
                  const std::vector<std::vector<std::byte>>& sequence, std::size_t key);

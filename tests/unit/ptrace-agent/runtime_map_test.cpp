@@ -77,8 +77,9 @@ TEST_F(RuntimeMapTest, ATargetCannotWriteToTheConfigThroughTheDescriptorThatItMa
 // address that the agent uses.
 TEST(RuntimeMap, ReadsNothingBackFromTheConfigThatItShares)
 {
-    // The test overwrites the config up to site 1000, except the robust word, and 1000
-    // elements of `firings`.
+    // The test overwrites these two parts of the config: from `magic` to sites[999],
+    // and the first 1000 elements of `firings`. It does not overwrite the robust word,
+    // which is before `magic`.
     constexpr std::array<std::array<std::size_t, 2>, 2> parts{
         {{offsetof(dt_rt_config, magic), offsetof(dt_rt_config, sites[1000])},
          {offsetof(dt_rt_config, firings), offsetof(dt_rt_config, firings[1000])}}};

@@ -76,9 +76,11 @@
 #endif
 
 /*
- * STAP_PROBE_ASM() expands to string literals for an asm statement. Its
- * argument `operands` is the text for the note. Pass STAP_PROBE_ASM_TEMPLATE(n)
- * if the inputs of the statement include STAP_PROBE_ASM_OPERANDS(n, values).
+ * STAP_PROBE_ASM() is a string for the template of an asm statement. The string
+ * contains the probe. `operands` describes the probe's arguments, for example
+ * -4@%%eax 8@$5. If the n arguments are C expressions, pass
+ * STAP_PROBE_ASM_TEMPLATE(n) as `operands`, and write
+ * STAP_PROBE_ASM_OPERANDS(n, expressions) in the inputs of the statement.
  */
 #ifdef __ASSEMBLER__
 #define STAP_PROBE_ASM DTRACE_PROBE_ASM
