@@ -337,9 +337,11 @@ kill -INT $server; wait $server; echo $?""", ignore=("s",), user=True),
 
 # The packages of the programs that tests/harm/deaths compiles and runs.
 DEATHS_PACKAGES = "default-jre-headless g++ golang-go nodejs"
+# The other tools for which tests/harm/run makes its table. binutils contains nm, which lists the functions to trace.
+TOOLS_PACKAGES = "binutils bpftrace gdb uftrace"
 
 if __name__ == "__main__":
     # tests/install-packages reads these lines.
-    lists = [DEATHS_PACKAGES, *(program.packages for program in PROGRAMS)]
+    lists = [DEATHS_PACKAGES, TOOLS_PACKAGES, *(program.packages for program in PROGRAMS)]
     for package in sorted({package for packages in lists for package in packages.split()}):
         print("harm", package)
