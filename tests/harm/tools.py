@@ -12,7 +12,7 @@ gdb         Attaches to a process and sets breakpoints on the same functions as 
 uftrace     Starts the run, patches all functions that it can, and records entries, returns and calls of libraries.
             It does not attach to processes.
 
-Functions whose names begin with m come first, because malloc and main are among them. dtrace is ended at a random
+Functions that most programs call often come first (COMMON), then others in a random order. dtrace is ended at a random
 moment after its start. The other tools are ended up to 0.3 s after they have printed that they trace.
 """
 import contextlib, functools, os, pathlib, random, re, shutil, signal, subprocess, time
@@ -23,6 +23,7 @@ from harness import Skip
 
 ALL = "pid$target:::entry, pid$target:::return { @ = count(); }"
 FEW = "pid$target:a.out::entry, pid$target:a.out::return, pid$target:libc.so.6::entry { @ = count(); }"
+COMMON = ["malloc", "free", "read", "write", "main", "main.main", "runtime.mallocgc", "runtime.newobject"]
 FEW_FUNCTIONS, WHOLE_FUNCTIONS = 12, 60
 WHOLE_PROBES = 480          # bpftrace refuses more than 512 probes by default
 READY_S, END_S = 30, 60     # the time that a tool has to begin, and to end
@@ -44,7 +45,7 @@ def functions(path, n):
     except OSError:
         return []
     random.Random(n).shuffle(names)
-    return sorted(names, key=lambda name: not name.startswith("m"))[:n]
+    return sorted(names, key=lambda name: name not in COMMON)[:n]
 
 def traced_files(pid):
     """Returns the paths of a process's executable and libc, or of those that exist."""
