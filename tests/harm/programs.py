@@ -250,7 +250,7 @@ def gen():
 print(sum(gen()))
 '"""),
     Program("python's tests", "libpython3.11-testsuite", "python3 -m test -q test_json test_re test_struct test_zlib test_generators "
-            "2>&1 | grep -v -E 'Total duration|^$|in [0-9.]+ sec'"),
+            "2>&1 | grep -v -E 'Total duration|load avg|^$|in [0-9.]+ sec'"),
     Program("ruby", "ruby", r"""exec ruby -e 'h = Hash.new(0); 40000.times { |i| h["k#{i % 97}"] += i }; puts h.sort.first(3).inspect
         puts (1..4).map { |t| Thread.new { (0..9000).sum { |i| i * t % 7 } } }.map(&:value).inspect
         f = Fiber.new { 3.times { |i| Fiber.yield i * i }; :done }; 4.times { p f.resume }

@@ -5,7 +5,8 @@ bpftrace    Counts entries and returns with uprobes and uretprobes. For an entir
             functions of each executable that a run without tracing executed, and of libc, in at most WHOLE_PROBES
             probes. When it attaches to a process, it traces FEW_FUNCTIONS functions of its executable and of libc. It
             does not trace more, because it needs about 0.1 s to remove each probe. It cannot trace executables that the
-            run itself creates.
+            run itself creates. The probes for an entire run are in all processes of the machine that use these files.
+            dtrace must not trace at the same time: programs died while both tools changed their libc.
 gdb         Attaches to a process and sets breakpoints on the same functions as bpftrace. It counts the entries, as each
             breakpoint is ignored. It has no breakpoint for returns. It is not used for entire runs, because it follows
             only one of the processes of a fork.
@@ -90,8 +91,8 @@ def uftrace_run(_, command, trace, files):
 @contextlib.contextmanager
 def bpftrace_run(_, command, trace, files):
     with open(trace, "w") as output:
-        tool = subprocess.Popen(["bpftrace", "-e", bpftrace_program(files, WHOLE_FUNCTIONS)], stdout=output,
-                                stderr=subprocess.STDOUT)
+        tool = subprocess.Popen(["setpriv", "--pdeathsig", "INT", "bpftrace", "-e",
+                                 bpftrace_program(files, WHOLE_FUNCTIONS)], stdout=output, stderr=subprocess.STDOUT)
     try:
         if not is_ready(tool, trace):
             raise Skip(f"bpftrace did not trace: {trace.read_text()[-200:]}")
