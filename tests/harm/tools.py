@@ -114,8 +114,8 @@ def is_stopped(pid):
         return False        # it has exited
 
 def is_ready(tool, log, pid=0):
-    """Waits until a tool has printed that it traces, and a process runs again. gdb plants its breakpoints shortly before
-    the process runs. Returns False if the tool exits before or is not ready in time."""
+    """Waits until a tool has printed that it traces, and a process runs again. gdb plants its breakpoints shortly
+    before the process runs. Returns False if the tool exits before or is not ready in time."""
     limit = time.monotonic() + READY_S
     while READY not in log.read_text(errors="replace") or pid and is_stopped(pid):
         if tool.poll() is not None or time.monotonic() > limit:
