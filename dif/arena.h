@@ -346,7 +346,7 @@ struct dt_clock {
 	dt_u64 mult;
 };
 
-/* The state of the session. All hosts write it, only with atomic operations. */
+/* The state of the session. All hosts write it, using only atomic operations. */
 struct dt_session {
 	dt_u32 activity; /* enum dt_activity */
 	dt_u32 exited;	 /* 1 after exit() was called */

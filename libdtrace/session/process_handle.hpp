@@ -80,7 +80,9 @@ struct ps_prochandle {
     std::unique_ptr<dt::ProcessSymbols> symbols; // may be null for a followed child
     // The probes that SiteReports has already reported.
     std::set<std::uint32_t> reported_probes, reported_loops;
-    std::shared_ptr<dt::ProgramProbes> program_probes; // null if not recycled
+    // Null if the program's probes are never used again after its exit
+    // (probe_recycler.hpp).
+    std::shared_ptr<dt::ProgramProbes> program_probes;
     std::vector<std::uint32_t> unplanted; // probes that may still have unplanted sites
     // Uprobes that were requested for its program: probe, file, offset.
     std::set<std::tuple<std::uint32_t, dt::FileId, std::uint64_t>> uprobes;

@@ -232,8 +232,8 @@ Reply Grabber::put_back(Reader& in)
              is_thread_in(tracees_, *space, {stub, call_stub().size()}));
         if (!is_stub_in_use && space->read_text(at, text) && text == now &&
             !space->write_text(at, before))
-            return Error{Code::io, "restore the text that a dead tracer has patched: "
-                                   "it cannot be written"};
+            return Error{Code::io, "restore the text that a killed ptrace-agent had "
+                                   "patched: the text cannot be written"};
     }
     auto n_runtimes = in.get<std::uint32_t>();
     for (TargetAddr image : in.array<TargetAddr>(n_runtimes)) {

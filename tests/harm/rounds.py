@@ -167,7 +167,7 @@ class Target:
         self.memory = [now - before for now, before in zip(self.size(), self.began)]
 
     def end(self):
-        """Closes the target's stdin. Returns what is wrong with its end, or ""."""
+        """Closes the target's stdin. Returns what went wrong when it ended, or ""."""
         if self.process.poll() is None:
             self.process.stdin.close()
             if not wait(lambda: self.process.poll() is not None, 2 * ROUND_S):

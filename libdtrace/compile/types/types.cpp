@@ -24,7 +24,7 @@ namespace {
 
 using Names = std::unordered_map<std::string, Type*>;
 
-// One change of the table. There are four kinds of change:
+// One change to the table. There are four kinds of change:
 //   names, key          `key` was added to the map `names`
 //   names, key, type    the value of `key` in the map `names` was replaced; `type` is
 //                       the old value

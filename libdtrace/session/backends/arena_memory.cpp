@@ -58,7 +58,7 @@ Result<Ok> ArenaMemory::map_data()
         return mapped;
     // Agents that are started later must not inherit the mappings.
     if (::madvise(base_, total_bytes_, MADV_DONTFORK) != 0)
-        return errno_error("keep the arena from child processes");
+        return errno_error("exclude the arena from child processes");
     return Ok{};
 }
 
@@ -124,7 +124,7 @@ Result<ArenaMemory> ArenaMemory::map(int device, std::uint64_t program_bytes,
                static_cast<off_t>(program_bytes)) == MAP_FAILED)
         return errno_error("map the kernel's arena");
     if (::madvise(base, total_bytes, MADV_DONTFORK) != 0)
-        return errno_error("keep the arena from child processes");
+        return errno_error("exclude the arena from child processes");
     return arena;
 }
 

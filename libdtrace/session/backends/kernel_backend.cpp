@@ -362,9 +362,10 @@ int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                   refusal.reason.c_str());
     for (const Site& site : sites)
         s_.probes.probe(site.probe)->set_planted(site.at, true);
-    debug("process %d: %zu uprobes requested, %zu sites refused, %zu with no process "
-          "or mapping",
-          process.pid, wanted.size(), refused.size(), n_gone);
+    debug(
+        "process %d: %zu uprobes requested, %zu sites refused; %zu uprobes not needed, "
+        "because their code is no longer mapped",
+        process.pid, wanted.size(), refused.size(), n_gone);
     reports_.report_sites(process, sites, refused, not_probed);
     std::vector<std::uint32_t> looping;
     for (std::size_t i = 0; i < sites.size(); i++)

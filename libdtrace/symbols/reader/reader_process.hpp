@@ -47,7 +47,7 @@ public:
                                int fd, const OpenFile& open_file);
 
     bool ended() const { return ended_; }
-    // Returns for example "ended the reader (signal 11)".
+    // Returns why the process has ended, for example "ended the reader (signal 11)".
     const std::string& why_ended() const { return why_ended_; }
     // Returns whether the reader was killed because a request exceeded the limits.
     bool timed_out() const { return timed_out_; }

@@ -52,8 +52,8 @@ public:
     // Returns the demangled form of a name. Returns the name itself if it has none.
     std::string demangled_or_same(std::string_view name);
 
-    // Internal to reader/: the process for the tables of a file, and the process for the
-    // next file with DWARF.
+    // Internal to reader/: return the process that reads the symbol tables of a file, and
+    // the process that reads the DWARF of the next file.
     std::shared_ptr<ReaderSlot> slot_for_tables(const ElfSource& source);
     std::shared_ptr<ReaderSlot> slot_for_types();
     // Internal to reader/: returns a new number for a file.

@@ -1,5 +1,5 @@
 /*
- * format=folded prints the input of flame graphs. Each line is a stack, outermost frame first, and a count.
+ * format=folded prints the input for flame graphs. Each line is a stack, outermost frame first, and a count.
  * @flags: -x format=folded
  * @command: spin 5
  * @sorted
