@@ -57,7 +57,7 @@ constexpr ErrorText error_texts[] = {
     {EDT_ACCESS, "Not permitted to trace the target"},
     {EDT_NOENT, "No such file or process"},
     {EDT_BRICKED, "Abort due to systemic unresponsiveness"},
-    {EDT_NOBUFFERED, "Attempt to buffer without handler"},
+    {EDT_NOBUFFERED, "Attempt to buffer output without handler"},
     {EDT_ENABLING_ERR, "Failed to enable probe"},
     {EDT_NOPROBES, "No probes are enabled"},
 };

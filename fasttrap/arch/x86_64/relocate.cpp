@@ -221,12 +221,13 @@ Moving moving_call(const Instruction& insn)
     if (insn.has_memory && insn.memory.base == Reg::rsp) {
         const MemoryOperand& m = insn.memory;
         if (m.address_32 || m.disp > 0x7fffff00)
-            return refuse(
-                "a call through a word at a 32-bit address or far above %rsp cannot be "
-                "moved");
+            return refuse("an indirect call through a pointer at a 32-bit address or "
+                          "far above %rsp cannot be "
+                          "moved");
         // The pushed return address may overwrite this word before jmp reads it.
         if (m.disp < 0 && (m.index != Reg::none || m.disp > -16))
-            return refuse("a call through a word below %rsp cannot be moved");
+            return refuse(
+                "an indirect call through a pointer below %rsp cannot be moved");
     }
     auto with_disp32 = static_cast<std::uint8_t>(insn.length + 4);
     return {

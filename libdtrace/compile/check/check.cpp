@@ -125,7 +125,7 @@ void Checker::variable_declaration(Decl& decl)
              "cannot declare an object of dynamic type: " + name);
     if (is_incomplete(decl.type))
         fail(Tag::DECL_INCOMPLETE, decl.at,
-             "incomplete type " + quoted(decl.type) + " of the variable " + name);
+             "variable " + name + " has the incomplete type " + quoted(decl.type));
     if (decl.scope == Scope::This && decl.assoc)
         fail(Tag::DECL_LOCASSC, decl.at,
              "clause-local associative arrays are not supported: " + name);

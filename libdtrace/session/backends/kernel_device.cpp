@@ -170,9 +170,10 @@ Result<Ok> KernelDevice::set_maps(pid_t pid, std::span<const dtk_unwind_map> map
 
 Result<std::uint32_t> KernelDevice::take_unknown(std::span<std::uint32_t> pids)
 {
-    return give(DTK_STRANGERS, "get the processes with unknown stacks from the kernel",
-                pids.data(), pids.size_bytes(),
-                static_cast<std::uint32_t>(pids.size()));
+    return give(
+        DTK_STRANGERS,
+        "ask the kernel module for the processes whose mappings it does not know",
+        pids.data(), pids.size_bytes(), static_cast<std::uint32_t>(pids.size()));
 }
 
 Result<Ok> KernelDevice::fire(std::uint32_t probe)

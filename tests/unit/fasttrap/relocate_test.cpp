@@ -167,10 +167,11 @@ TEST(Relocate, CallsThroughRegistersAndMemory)
 TEST(Relocate, RefusesByName)
 {
     EXPECT_EQ(refused("ffd4"), "a call to the address in %rsp cannot be moved");
-    EXPECT_EQ(refused("ff5424f8"), "a call through a word below %rsp cannot be moved");
-    EXPECT_EQ(refused("67ff542408"),
-              "a call through a word at a 32-bit address or far above %rsp cannot be "
-              "moved");
+    EXPECT_EQ(refused("ff5424f8"),
+              "an indirect call through a pointer below %rsp cannot be moved");
+    EXPECT_EQ(refused("67ff542408"), "an indirect call through a pointer at a 32-bit "
+                                     "address or far above %rsp cannot be "
+                                     "moved");
     EXPECT_EQ(refused("0f05"), "a system call cannot be moved");
     EXPECT_EQ(refused("0f34"), "sysenter and sysexit change the privilege level");
     EXPECT_EQ(refused("c7f800000000"), "transactional memory is not supported");
