@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Tests hostile files. A target chooses which files it maps, their contents, and which files later replace them. dtrace
 opens only mapped files and files in the debug directories. It opens no FIFOs or devices, and checks every offset."""
-import os, pathlib, shutil, struct, subprocess
+import os, pathlib, shutil, signal, struct, subprocess
 
 from harness import *
+from traced import ready, released
 
 SOURCE = r"""
 #include <stdio.h>
@@ -39,14 +40,19 @@ def crafted(program):
 
 def stacks_do_not_need_files_that_the_target_chooses(t):
     original = built(t, "mapped").read_bytes()
+    t.scratch.chmod(0o755)
+    hostile = as_nobody() if os.geteuid() == 0 else []
     for kind in ("crafted", "fifo", "device"):
         for mechanism in ("int3", "jump"):
             path = t.scratch / f"{kind}-{mechanism}"
             path.write_bytes(original)
             path.chmod(0o755)
-            target = subprocess.Popen([str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            with held(target):
+            innocent = subprocess.Popen([t.victim("waiter"), "1"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+            target = subprocess.Popen([*hostile, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            with held(target), held(innocent):
                 target.stdout.readline()
+                ready(innocent)
                 bad = crafted(path)
                 path.unlink()
                 # /proc/PID/maps now reports the path with " (deleted)" after it.
@@ -58,18 +64,25 @@ def stacks_do_not_need_files_that_the_target_chooses(t):
                     else:
                         name.symlink_to("/dev/ptmx")
                 dtrace = t.start("-qn", "BEGIN { trace(\"begun\\n\"); } "
-                                 "pid$target:a.out:work:entry { @[ustack(3)] = count(); }",
-                                 "-x", f"mechanism={mechanism}", "-p", str(target.pid))
+                                 f"pid{target.pid}:a.out:work:entry {{ @[ustack(3)] = count(); }} "
+                                 f"pid{innocent.pid}:a.out:work:entry {{ @n = count(); }}",
+                                 "-x", f"mechanism={mechanism}", "-p", str(target.pid), "-p", str(innocent.pid))
                 with held(dtrace):
                     equal(dtrace.stdout.readline(), "begun\n", kind)
                     target.stdin.write(b"x" * 10)
                     target.stdin.close()
                     target.stdin = None
+                    target.wait(timeout=60)
+                    dtrace.send_signal(signal.SIGINT)
                     out, errors = dtrace.communicate(timeout=60)
-                equal((target.wait(timeout=20), dtrace.returncode, errors), (0, 0, ""), kind)
+                equal((target.returncode, dtrace.returncode, errors), (0, 0, ""), kind)
                 words = out.split()
-                equal([w.split("`")[-1].split("+")[0] for w in words], ["work", "outer", "main", "10"],
+                equal([w.split("`")[-1].split("+")[0] for w in words[:-1]], ["work", "outer", "main", "10"],
                       f"{kind}, {mechanism}: {out}")
+                equal(int(words[-1]) > 0, True, "calls of the innocent target")
+                released(innocent.pid)
+                innocent.communicate(timeout=20)
+                equal(innocent.returncode, 0, "the innocent target's exit status")
 
 MEMBERS = "pid$target:a.out:work:entry { @ = sum(args[0]->second); }"
 

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Tests that dtrace resists another user's programs. They attack the memory that dtrace maps into a target."""
-import contextlib, mmap, os, pathlib, re, shutil, signal, subprocess
+import contextlib, itertools, mmap, os, pathlib, re, shutil, signal, subprocess
 
 from harness import *
 from traced import *
 
 COUNTED = "{ @ = count(); }"
 
-def nobodys(t, name, *args, **more):
+def nobodys(t, name, *args, uid=65534, **more):
     """Starts a victim as an unprivileged user."""
     if os.geteuid() != 0:
         raise Skip("only root can trace a process of another user")
-    user = as_nobody()
+    user = [word.replace("65534", str(uid)) for word in as_nobody()]
     t.scratch.chmod(0o755)
     program = t.scratch / name # the unprivileged user may have no access to the build directory
     if not program.exists():
@@ -83,18 +83,23 @@ def descriptors(pid):
     return {number: os.readlink(f"{folder}/{number}") for number in os.listdir(folder)}
 
 def a_process_that_rewrites_descriptor_numbers_in_a_target_closes_no_other_descriptor(t):
-    with held(nobodys(t, "waiter", "1")) as target:
-        ready(target)
-        before = descriptors(target.pid)
+    with held(nobodys(t, "waiter", "1")) as target, held(nobodys(t, "waiter", "1", uid=65533)) as innocent:
+        for process in (target, innocent):
+            ready(process)
+        before = [descriptors(process.pid) for process in (target, innocent)]
         with held(nobodys(t, "rewriter", str(target.pid))) as rewriter:
             ready(rewriter)
             for _ in range(200 if t.long else 20):
-                done = t.run("-qn", f"pid{target.pid}:a.out:work:entry {COUNTED} "
-                             "BEGIN { exit(0); }", "-p", str(target.pid), timeout=60)
+                probes = f"pid{target.pid}:a.out:work:entry, pid{innocent.pid}:a.out:work:entry"
+                done = t.run("-qn", f"{probes} {COUNTED} BEGIN {{ exit(0); }}", "-p", str(target.pid),
+                             "-p", str(innocent.pid), timeout=60)
                 if done.returncode not in (0, 1):
                     raise AssertionError(f"dtrace ended with {done.returncode}: {done.stderr}")
-        released(target.pid)
-        equal(descriptors(target.pid), before, "the target's descriptors")
+        for process in (target, innocent):
+            released(process.pid)
+        equal([descriptors(process.pid) for process in (target, innocent)], before, "the targets' descriptors")
+        innocent.communicate(timeout=20)
+        equal(innocent.returncode, 0, "the innocent target's exit status")
 
 # A program that gains privileges must not map the arena, because other processes can write to it.
 
@@ -132,6 +137,85 @@ def a_set_uid_program_that_a_followed_target_executes_does_not_map_the_arena(t):
         equal(len(lines), 2, done.stdout)
         equal(lines[1].startswith("user 0 mapped 0"), seen == 100, lines[1])
         equal("gained privileges" in done.stderr, seen == 100, done.stderr)
+
+# Targets that leave the session, by an exit, a death or the exec of a set-uid program, at any moment after the attach
+
+def left_at_each_moment(t, how, judge, *more):
+    """Traces a target that leaves, another process of its user, and a process of another user. dtrace, its agents and
+    the other processes must live, and their calls must be counted. Calls judge(target) while all are traced and after
+    their release."""
+    jumps, breakpoints = ("-x", "follow=exec"), ("-x", "follow=exec", "-x", "mechanism=int3")
+    moments = [0, *(100 << i for i in range(15)), 4_000_000] # in us
+    sessions = ([(us, flags) for us in moments * 20 for flags in (jumps, breakpoints)] if t.long else
+                list(zip(moments[::2], itertools.cycle((jumps, breakpoints)))))
+    n_early = n_begun = 0
+    for us, flags in sessions:
+        with contextlib.ExitStack() as ends:
+            hold = lambda process: ends.enter_context(held(process))
+            target = hold(nobodys(t, "leaver", how, str(us), *more))
+            others = [hold(nobodys(t, "waiter", "1")), hold(nobodys(t, "waiter", "1", uid=65533))]
+            pids = [process.pid for process in (target, *others)]
+            for process in (target, *others):
+                ready(process)
+            program = f"pid{pids[0]}:a.out:work:entry {{ @all[0] = count(); }} BEGIN {{ printf(\"BEGAN\\n\"); }}"
+            for k, pid in enumerate(pids[1:]):
+                program += f" pid{pid}:a.out:work:entry {{ @n{k} = count(); }}"
+                program += so_far(f"@n{k}").replace("so far", f"{k} so far")
+            out = t.scratch / f"left.{time.monotonic_ns()}"
+            dtrace = hold(t.start("-q", *flags, "-o", str(out), "-n", program,
+                                  *(word for pid in pids for word in ("-p", str(pid)))))
+            def both_fired():
+                return out.exists() and all(re.search(f"^{k} so far [1-9]", out.read_text(), re.M) for k in (0, 1))
+            def has_left():
+                try:
+                    return not os.readlink(f"/proc/{target.pid}/exe").endswith("/leaver")
+                except FileNotFoundError:
+                    return True # it has exited
+            def has_begun():
+                return out.exists() and "BEGAN" in out.read_text()
+            wait_until(lambda: has_left() or dtrace.poll() is not None, what=f"{how} after {us} us")
+            n_early += not has_begun()
+            wait_until(lambda: both_fired() or dtrace.poll() is not None, what=f"firings, {how} after {us} us")
+            if dtrace.poll() is None:
+                n_begun += 1
+                judge(target)
+                for process in others:
+                    equal(tracer_of(process.pid) != 0, True, f"an agent traces the others, {how} after {us} us")
+                dtrace.send_signal(signal.SIGINT)
+            _, errors = dtrace.communicate(timeout=60)
+            equal((dtrace.returncode in (0, 1), "agent" in errors), (True, False), f"{how} after {us} us: {errors}")
+            for process in others:
+                released(process.pid)
+                process.communicate(timeout=20)
+                equal(process.returncode, 0, f"the status of another target, {how} after {us} us")
+            judge(target)
+    print(f"     {n_early} of {len(sessions)} targets left before BEGIN, and {n_begun} sessions began")
+    equal((n_early > 0, n_begun > 0), (True, True), "targets left before BEGIN, and sessions began")
+
+def a_target_that_exits_at_any_moment_harms_nothing(t):
+    left_at_each_moment(t, "exits", lambda target: None)
+
+def a_target_that_dies_at_any_moment_harms_nothing(t):
+    left_at_each_moment(t, "dies", lambda target: None)
+
+def a_target_that_executes_a_set_uid_program_at_any_moment_passes_nothing_to_it(t):
+    """The program has root's rights. It must not map memory that another process can write, and has no probes."""
+    if os.geteuid() != 0:
+        raise Skip("only root may install a set-uid program")
+    t.scratch.chmod(0o755)
+    privileged = t.scratch / "privileged_leaver"
+    shutil.copy(t.victim("leaver"), privileged)
+    privileged.chmod(0o4755)
+    began = set()
+    def judge(target):
+        if target.pid in began:
+            equal(target.communicate(timeout=20)[0], "mapped 0\n", "the set-uid program, at its end")
+            equal(target.returncode, 0, "the status of the set-uid program")
+            return
+        began.add(target.pid)
+        equal(ready(target), "user 0 mapped 0\n", "the set-uid program")
+        equal(text_differs(target.pid), [], "changed text of the set-uid program")
+    left_at_each_moment(t, "execs", judge, str(privileged))
 
 # Reading an object that the target created must not block dtrace
 

@@ -60,7 +60,7 @@ static void poison(void)
         name[0] = '\0';
         if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %4095[^\n]", &begin, &end, mode, name) < 3)
             continue;
-        if (mode[2] != 'x' || name[0] == '[' || (name[0] == '/' && strstr(name, "dtrace") == NULL))
+        if (mode[2] != 'x' || name[0] == '[' || (name[0] == '/' && strstr(name, "memfd:dtrace") == NULL))
             continue;
         for (unsigned long at = begin; at < end; at += sizeof circle) {
             size_t n = end - at < sizeof circle ? end - at : sizeof circle;
