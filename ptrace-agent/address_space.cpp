@@ -111,8 +111,6 @@ void AddressSpace::forget_all()
     patches.forget_all();
     runtime.forget();
     native.forget();
-    mapped.forget_all();
-    remains.forget_all();
     runtime.refusal.clear();
     forget_unwind(*this);
     call_place.forget_all();

@@ -14,9 +14,7 @@
 #include "ptrace-agent/hold/wait_budget.hpp"
 #include "ptrace-agent/inject/call_place.hpp"
 #include "ptrace-agent/inject/errno_place.hpp"
-#include "ptrace-agent/inject/mapped_list.hpp"
 #include "ptrace-agent/inject/native_code.hpp"
-#include "ptrace-agent/inject/remains.hpp"
 #include "ptrace-agent/inject/runtime_map.hpp"
 #include "ptrace-agent/plant/known_text.hpp"
 #include "ptrace-agent/plant/patches.hpp"
@@ -88,8 +86,6 @@ public:
     Rescue rescue;
     RuntimeMap runtime;
     NativeCode native;
-    MappedList mapped;
-    Remains remains;
 
     // Facts about the program in this memory.
     KnownText known_text;

@@ -96,8 +96,7 @@ private:
                        trap_signals_, hits_,   runtime_exit_, follower_};
     Planter planter_{tracees_,      client_, table_,       injector_, loader_,  jumps_,
                      trap_signals_, linker_, client_wait_, hits_,     releaser_};
-    Grabber grabber_{tracees_,      client_,   table_,   injector_,
-                     trap_signals_, follower_, releaser_};
+    Grabber grabber_{tracees_, client_, table_, trap_signals_, follower_, releaser_};
     Launcher launcher_{tracees_, client_, table_, trap_signals_, linker_, client_wait_};
     std::shared_ptr<AddressSpace> ended_; // memory of the process that exited last
 };

@@ -9,7 +9,6 @@
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/address_space.hpp"
-#include "ptrace-agent/inject/call_stub.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 
 #include <algorithm>
@@ -60,20 +59,16 @@ public:
     // Returns the images of the current runtime and of earlier runtimes.
     std::vector<TargetAddr> images(const ProcessMaps& maps) const
     {
-        return pages_with(maps, DT_RT_MAGIC);
-    }
-
-    // Returns the addresses of handlers for breakpoints (trap/rescue.hpp).
-    std::vector<TargetAddr> rescues(const ProcessMaps& maps) const
-    {
-        const auto code = agent::Rescue::code();
         std::vector<TargetAddr> all;
-        if (code.size() >= sizeof(std::uint64_t))
-            all = pages_with(maps, word_at<std::uint64_t>(code, 0));
-        std::erase_if(all, [&](TargetAddr at) {
-            std::vector<std::byte> found(code.size());
-            return !memory_.read(at, found) || !std::ranges::equal(found, code);
-        });
+        for (const Mapping& mapping : maps.all()) {
+            if (!mapping.executable || mapping.writable || !mapping.path.empty())
+                continue;
+            // Every page is checked, because the kernel may have merged adjacent
+            // mappings.
+            for (TargetAddr at : memory_.own_pages(mapping))
+                if (memory_.value<std::uint64_t>(at) == DT_RT_MAGIC)
+                    all.push_back(at);
+        }
         return all;
     }
 
@@ -102,23 +97,6 @@ public:
         };
         auto first = std::lower_bound(sites_.begin(), sites_.end(), from, before);
         return {first, std::lower_bound(first, sites_.end(), to, before)};
-    }
-
-    // Returns the pages of anonymous code that begin with this word.
-    std::vector<TargetAddr> pages_with(const ProcessMaps& maps,
-                                       std::uint64_t first) const
-    {
-        std::vector<TargetAddr> all;
-        for (const Mapping& mapping : maps.all()) {
-            if (!mapping.executable || mapping.writable || !mapping.path.empty())
-                continue;
-            // Every page is checked, because the kernel may have merged adjacent
-            // mappings.
-            for (TargetAddr at : memory_.own_pages(mapping))
-                if (memory_.value<std::uint64_t>(at) == first)
-                    all.push_back(at);
-        }
-        return all;
     }
 
 private:
@@ -236,8 +214,6 @@ private:
                 add_jump(*start, *start);
             else if (auto behind = jump_behind(at))
                 add_jump(at, *behind);
-            else if (is_call_stub(at))
-                add_call_stub(at);
             else if (difference.now[i] == int3)
                 add(ProcessPatch::breakpoint, at, 1, "a breakpoint (int3)");
             else
@@ -257,22 +233,6 @@ private:
         patch.live = kind == ProcessPatch::breakpoint && found_.tracer != 0;
         found_.patches.push_back(std::move(patch));
         done_ = at + n_bytes;
-    }
-
-    // Returns whether the agent's code for system calls (call_stub.hpp) is there.
-    bool is_call_stub(TargetAddr at) const
-    {
-        const auto stub = agent::call_stub();
-        std::vector<std::byte> found(agent::block_of(at) - at);
-        return !stub.empty() && memory_.read(at, found) &&
-               std::ranges::equal(found, stub.first(found.size()));
-    }
-
-    void add_call_stub(TargetAddr at)
-    {
-        add(ProcessPatch::unknown, at, agent::call_stub().size(),
-            "code with which a ptrace-agent makes system calls in the process");
-        found_.patches.back().is_call_stub = true;
     }
 
     // Adds the patch that begins at `at`. A patch may begin with prefixes. `jump` is
@@ -429,8 +389,7 @@ static void add_left(const Difference& difference, const ProcessPatch& patch,
         auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(from - difference.at);
         return std::vector(begin, begin + static_cast<std::ptrdiff_t>(to - from));
     };
-    left.push_back({from, part(difference.now), part(difference.file),
-                    patch.is_call_stub ? patch.at : TargetAddr{}});
+    left.push_back({from, part(difference.now), part(difference.file)});
 }
 
 Result<LeftBehind> left_behind(const ProcessSymbols& symbols)
@@ -442,9 +401,7 @@ Result<LeftBehind> left_behind(const ProcessSymbols& symbols)
     ProcessPatches found;
     Runtime runtime(memory);
     runtime.find(symbols.maps(), found);
-    left.rescues = runtime.rescues(symbols.maps());
-    left.slot_pages = runtime.pages_with(symbols.maps(), agent::Slots::mark());
-    if (found.runtime.value == 0 && left.rescues.empty())
+    if (found.runtime.value == 0)
         return left;
     left.runtimes = runtime.images(symbols.maps());
     std::erase_if(left.runtimes,
@@ -453,7 +410,7 @@ Result<LeftBehind> left_behind(const ProcessSymbols& symbols)
         text_differences(symbols.pid(), memory, symbols.maps(), found.notes);
     Explain(memory, symbols.maps(), runtime, found).all(differences);
     for (const ProcessPatch& patch : found.patches) {
-        if (patch.kind == ProcessPatch::unknown && !patch.is_call_stub)
+        if (patch.kind == ProcessPatch::unknown)
             continue;
         for (const Difference& difference : differences)
             add_left(difference, patch, left.texts);

@@ -8,7 +8,6 @@
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
-#include "ptrace-agent/inject/call_stub.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -193,22 +192,8 @@ Reply Grabber::grab(Reader& in)
     return Writer().put(process.n_execs).body();
 }
 
-// Returns whether the pc of a stopped thread is in the range.
-static bool is_thread_in(const Tracees& tracees, const AddressSpace& space,
-                         AddressRange range)
-{
-    for (const Thread* thread : tracees.threads_in(space)) {
-        user_regs_struct user;
-        if (thread->is_stopped() && get_regs(thread->tid, user) &&
-            user.rip - range.first.value < range.second)
-            return true;
-    }
-    return false;
-}
-
-// Restores the text that a dead tracer has left patched, and unmaps what it has mapped
-// if no thread can return to it. If a thread can, the memory is unmapped when the target
-// is released, or by a later session.
+// Restores the text that a dead tracer has left patched. The tracer's trampolines stay
+// mapped, because a thread may be in one.
 Reply Grabber::put_back(Reader& in)
 {
     auto process = tracees_.find_target(in.get<pid_t>(), "restore the text of");
@@ -219,36 +204,19 @@ Reply Grabber::put_back(Reader& in)
     StoppedWorld world(tracees_, space);
     for (std::uint32_t i = 0; i < n_texts; ++i) {
         auto at = in.get<TargetAddr>();
-        auto stub = in.get<TargetAddr>();
         auto n = in.get<std::uint32_t>();
         std::vector<std::byte> now = in.array<std::byte>(n);
         std::vector<std::byte> before = in.array<std::byte>(n);
         std::vector<std::byte> text(n);
         if (!in.ok())
             return Error{Code::invalid, "restore text: the request is truncated"};
-        const bool is_stub_in_use =
-            stub.value != 0 &&
-            (stub == space->call_place.stub() ||
-             is_thread_in(tracees_, *space, {stub, call_stub().size()}));
-        if (!is_stub_in_use && space->read_text(at, text) && text == now &&
-            !space->write_text(at, before))
+        if (space->read_text(at, text) && text == now && !space->write_text(at, before))
             return Error{Code::io, "restore the text that a killed ptrace-agent had "
                                    "patched: the text cannot be written"};
     }
     auto n_runtimes = in.get<std::uint32_t>();
-    for (TargetAddr image : in.array<TargetAddr>(n_runtimes)) {
+    for (TargetAddr image : in.array<TargetAddr>(n_runtimes))
         lower_left(space->mem(), space->proc_tid(), image);
-        space->remains.add_runtime(*space, image);
-    }
-    auto n_rescues = in.get<std::uint32_t>();
-    for (TargetAddr rescue : in.array<TargetAddr>(n_rescues))
-        if (trap_signals_.replace_dead_rescue(world, rescue))
-            space->remains.add_rescue(*space, rescue);
-    auto n_slot_pages = in.get<std::uint32_t>();
-    for (TargetAddr page : in.array<TargetAddr>(n_slot_pages))
-        if (!space->slots.contain(page))
-            space->remains.add_slots(*space, page);
-    space->remains.unmap(world, tracees_, injector_);
     return Body{};
 }
 

@@ -19,9 +19,8 @@ namespace dt::agent {
 class Grabber {
 public:
     Grabber(Tracees& tracees, ClientLink& client, TracepointTable& table,
-            Injector& injector, TrapSignals& trap_signals, Follower& follower,
-            Releaser& releaser)
-        : tracees_(tracees), client_(client), table_(table), injector_(injector),
+            TrapSignals& trap_signals, Follower& follower, Releaser& releaser)
+        : tracees_(tracees), client_(client), table_(table),
           trap_signals_(trap_signals), follower_(follower), releaser_(releaser)
     {
     }
@@ -45,7 +44,6 @@ private:
     Tracees& tracees_;
     ClientLink& client_;
     TracepointTable& table_;
-    Injector& injector_;
     TrapSignals& trap_signals_;
     Follower& follower_;
     Releaser& releaser_;

@@ -58,23 +58,15 @@ void Releaser::detach_thread(Thread& thread, int signal)
     tracees_.remove_thread(thread);
 }
 
-void Releaser::remove_runtime(StoppedWorld& world)
-{
-    bool all_out = false;
-    (void)empty_runtime(world, Try::last, all_out);
-    if (all_out)
-        unmap_runtime(world);
-}
-
-bool Releaser::empty_runtime(StoppedWorld& world, Try which, bool& all_out)
+bool Releaser::remove_runtime(StoppedWorld& world, Try which)
 {
     AddressSpace& space = world.space();
     RuntimeMap& runtime = space.runtime;
-    all_out = true;
     if (runtime.image.value == 0)
         return true;
     runtime.let_fire(space, false);
     space.patches.take_out(space, space.patches.windows());
+    bool all_out = true;
     bool any_late = false;
     std::optional<ShutGate> gate(std::in_place, runtime);
     std::optional<WaitBudget::Wait> wait(std::in_place, space.budget);
@@ -110,29 +102,21 @@ bool Releaser::empty_runtime(StoppedWorld& world, Try which, bool& all_out)
     wait.reset();
     if (any_late && which == Try::again && !space.budget.given_up())
         return false;
-    return true;
-}
-
-void Releaser::unmap_runtime(StoppedWorld& world)
-{
-    AddressSpace& space = world.space();
-    const RuntimeMap& runtime = space.runtime;
-    if (runtime.image.value == 0)
-        return;
+    if (!all_out)
+        return true; // a thread may be in our code, which stays mapped
     const std::uint64_t limit_ns = unmap_limit_ns();
     space.budget.restart(limit_ns);
+    auto unmap = [&](TargetAddr at, std::uint64_t bytes) {
+        if (Thread* thread = world.any_thread())
+            (void)injector_.call(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+    };
+    unmap(runtime.image, runtime.region_bytes);
+    unmap(runtime.arena, runtime.arena_bytes);
     for (auto [at, bytes] : space.patches.areas)
-        unmap(world, at, bytes);
-    unmap(world, runtime.arena, runtime.arena_bytes);
-    unmap(world, runtime.image, runtime.region_bytes);
+        unmap(at, bytes);
     if (space.budget.spent_ns() > limit_ns / 4)
         ++n_slow_unmaps_;
-}
-
-void Releaser::unmap(StoppedWorld& world, TargetAddr at, std::uint64_t bytes)
-{
-    if (Thread* thread = world.any_thread())
-        (void)injector_.call(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+    return true;
 }
 
 // Returns the time limit for the unmapping in one target. After the consumer has
@@ -150,7 +134,6 @@ void Releaser::forget_jumps(AddressSpace& space)
             space.tracepoints.forget(*tp);
     }
     space.patches.forget_all();
-    space.mapped.forget_all();
     space.runtime.forget();
     space.native.forget();
 }
@@ -244,8 +227,7 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     }
     space->tracepoints.restore_originals(breakpoints);
     space->statics.lower_all(*space);
-    bool all_out = false;
-    if (!empty_runtime(world, which, all_out))
+    if (!remove_runtime(world, which))
         return false;
     // A thread that did not stop may be in a slot (slots.hpp). In that case the slots
     // and the rescue code stay mapped.
@@ -253,13 +235,11 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     for (Thread* thread : tracees_.threads_in(*space))
         all_stopped = all_stopped && (thread->is_stopped() || thread->in_vfork);
     trap_signals_.remove_rescue(world, all_stopped);
-    if (all_stopped)
-        for (auto [page, bytes] : space->slots.pages())
-            unmap(world, page, bytes);
+    for (auto [page, bytes] : space->slots.pages()) {
+        if (Thread* thread = all_stopped ? world.any_thread() : nullptr)
+            (void)injector_.call(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
+    }
     space->slots.forget_pages();
-    if (all_out)
-        unmap_runtime(world);
-    space->remains.unmap(world, tracees_, injector_);
     const TargetAddr stub_in_use =
         injector_.is_stub_in_use(*space) ? space->call_place.stub() : TargetAddr{};
     // The stub must be removed before the threads are detached.

@@ -58,9 +58,9 @@ public:
     void release_everything();
 
     // Removes the jumps from the text, lets the threads leave our code, and unmaps our
-    // code. If a thread does not leave our code in time, our code stays mapped, but
-    // fires no probes.
-    void remove_runtime(StoppedWorld& world);
+    // code. If a thread does not leave our code in time, returns false with Try::again.
+    // With Try::last, our code then stays mapped, but fires no probes.
+    bool remove_runtime(StoppedWorld& world, Try which = Try::last);
     // Prepares the address space for another runtime, after remove_runtime().
     static void forget_jumps(AddressSpace& space);
     // Detaches from a stopped thread and delivers a signal to it, unless the signal is
@@ -72,15 +72,6 @@ private:
     // thread did not stop or leave our code in time. In that case the threads continue,
     // and our code stays mapped. The original text may already be restored.
     bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
-    // Removes the jumps from the text, and lets the threads leave our code. Sets
-    // `all_out` to whether no thread is in our code any more. With Try::again, returns
-    // false if a thread did not leave our code in time.
-    bool empty_runtime(StoppedWorld& world, Try which, bool& all_out);
-    // Unmaps the trampolines, the arena and the runtime. The runtime, which contains
-    // the list of all mappings, is the last one. If the agent is killed before that,
-    // the next session finds the list.
-    void unmap_runtime(StoppedWorld& world);
-    void unmap(StoppedWorld& world, TargetAddr at, std::uint64_t bytes);
     // Waits for the threads that must receive deferred signals before they are
     // detached. After the timeout, detaches from them anyway, and deferred signals may
     // be lost.

@@ -165,6 +165,9 @@ private:
     ThreadState state_ = ThreadState::running;
 };
 
+// The kernel's struct sigaction: handler, flags, restorer, mask.
+using KernelAction = std::array<std::uint64_t, 4>;
+
 // The program's action for SIGTRAP. If a breakpoint is hit while SIGTRAP is blocked or
 // ignored, the kernel resets the action, and the agent restores it.
 struct TrapAction {

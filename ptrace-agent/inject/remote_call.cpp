@@ -18,6 +18,7 @@
 
 namespace dt::agent {
 
+constexpr std::size_t slot_page_bytes = 16384;
 // The agent abandons a call after this many stops that do not belong to the call.
 constexpr int max_other_stops = 64;
 
@@ -379,7 +380,7 @@ bool Injector::ensure_slots(Thread& thread)
     // The agent writes the page through /proc/PID/mem. The page is never writable, so
     // even a program with PR_SET_MDWE may map it.
     auto page = call(thread, SYS_mmap,
-                     {0, Slots::page_bytes, PROT_READ | PROT_EXEC,
+                     {0, slot_page_bytes, PROT_READ | PROT_EXEC,
                       MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0});
     if (!page) {
         if (page.error().code != Code::gone)
@@ -393,8 +394,7 @@ bool Injector::ensure_slots(Thread& thread)
                 : "the target is not allowed to map executable memory");
         return false;
     }
-    space.slots.add_page({*page}, Slots::page_bytes);
-    space.slots.mark_page(space, {*page});
+    space.slots.add_page({*page}, slot_page_bytes);
     space.rescue.add_slot_page(space, {*page});
     return true;
 }

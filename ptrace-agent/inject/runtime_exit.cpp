@@ -298,8 +298,11 @@ bool RuntimeExit::run_to_program(Thread& thread, int n_runs, bool& ran)
     ShutGate gate(space->runtime);
     if (found && found->place.kind == PatchPlace::head)
         return run_to_gate(thread);
-    return run_in_our_code(thread, n_runs < max_brief_runs ? Resume::briefly
-                                                           : Resume::one_step);
+    // With many deferred signals, signals are blocked while the thread runs. It must
+    // then run only our code.
+    const bool may_leave =
+        n_runs < max_brief_runs && thread.deferred.size() < many_deferred;
+    return run_in_our_code(thread, may_leave ? Resume::briefly : Resume::one_step);
 }
 
 void RuntimeExit::deliver_deferred(Thread& thread)

@@ -18,9 +18,6 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t mapped_list_bytes =
-    (sizeof(dt_rt_mapped_list) + page_bytes - 1) & ~(page_bytes - 1);
-
 static bool has_rdpid()
 {
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -123,8 +120,6 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
     const Part parts[] = {
         {*image, header.image_bytes, PROT_READ | PROT_EXEC, own, no_fd,
          "map the runtime"},
-        {*image + DT_RT_MAPPED, mapped_list_bytes, PROT_READ, own | MAP_NORESERVE,
-         no_fd, "map the list of mappings"},
         {*image + DT_RT_LIVE, page_bytes, PROT_READ, own, no_fd,
          "map the word that enables firing"},
         {*image + DT_RT_RAISED, sizeof(dt_rt_raised_list), PROT_READ,
@@ -185,9 +180,6 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
     runtime.region_bytes = region;
     runtime.arena = *arena;
     runtime.arena_bytes = arena_.shared_bytes();
-    space.mapped.add(space, runtime.image, runtime.region_bytes);
-    space.mapped.add(space, runtime.arena, runtime.arena_bytes);
-    space.mapped.publish(space);
     refresh_config(space);
     rseq_.learn(space);
     if (!runtime.let_fire(space, true))

@@ -145,7 +145,6 @@ static bool add_area(AddressSpace& space, Room& room, TargetAddr at,
     if (!room.map(at, bytes, holds))
         return false;
     space.patches.areas.emplace_back(at, bytes);
-    space.mapped.add(space, at, bytes);
     space.patches.space().add_area(at, bytes);
     return true;
 }

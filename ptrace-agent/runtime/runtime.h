@@ -92,7 +92,6 @@
 #include "dif/types.h"
 
 #define DT_RT_MAGIC 0x31545254444c4344ull
-#define DT_RT_MAPPED 0x48000ull	/* from the image base */
 #define DT_RT_LIVE 0x5f000ull	/* from the image base */
 #define DT_RT_RAISED 0x60000ull /* from the image base */
 #define DT_RT_CODE 0x80000ull     /* from the image base */
@@ -267,23 +266,6 @@ struct dt_rt_raised_list {
 };
 DT_STATIC_ASSERT(DT_RT_RAISED + sizeof(struct dt_rt_raised_list) <= DT_RT_CODE,
 		 "the list fits before compiled code");
-
-/*
- * A range of addresses that the agent has mapped in the process. After the
- * agent's death, the next agent unmaps these ranges. The list is in private
- * memory, so a forked child has its own list, which is the one of its parent at
- * the time of the fork.
- */
-struct dt_rt_mapped {
-	dt_u64 at, bytes;
-};
-#define DT_RT_MAX_MAPPED 4607
-struct dt_rt_mapped_list {
-	dt_u64 n, pad;
-	struct dt_rt_mapped all[DT_RT_MAX_MAPPED];
-};
-DT_STATIC_ASSERT(DT_RT_MAPPED + sizeof(struct dt_rt_mapped_list) <= DT_RT_LIVE,
-		 "the list fits before DT_RT_LIVE");
 
 /*
  * A range of addresses that were readable when the agent last read the list of

@@ -26,29 +26,9 @@ std::size_t Rescue::region_bytes()
     return tables_at + 2 * table_bytes;
 }
 
-std::span<const std::byte> Rescue::code()
+TargetAddr Rescue::restorer() const
 {
-    return {dt_rescue_begin, dt_rescue_end};
-}
-
-bool Rescue::is_at(const AddressSpace& space, TargetAddr at)
-{
-    std::vector<std::byte> found(code().size());
-    return space.read_text(at, found) && std::ranges::equal(found, code());
-}
-
-std::optional<KernelAction> Rescue::action_at(const AddressSpace& space, TargetAddr at)
-{
-    RescueHeader header;
-    if (!is_at(space, at) ||
-        !space.read_text(at + header_at, std::as_writable_bytes(std::span(&header, 1))))
-        return std::nullopt;
-    return std::to_array(header.program_action);
-}
-
-TargetAddr Rescue::restorer_at(TargetAddr at)
-{
-    return at + static_cast<std::uint64_t>(dt_rescue_restorer - dt_rescue_begin);
+    return at_ + static_cast<std::uint64_t>(dt_rescue_restorer - dt_rescue_begin);
 }
 
 bool Rescue::contains(TargetAddr pc) const
@@ -68,9 +48,9 @@ bool Rescue::install(AddressSpace& space, TargetAddr at, ProgramHandler program)
     header_.table = (at + tables_at).value;
     header_.program_handler = program.handler;
     header_.program_mask = program.mask;
-    std::ranges::copy(program.action, header_.program_action);
     entries_.clear();
-    if (!space.write_text(at, code()) || !write_header(space)) {
+    if (!space.write_text(at, {dt_rescue_begin, dt_rescue_end}) ||
+        !write_header(space)) {
         forget();
         return false;
     }
@@ -86,7 +66,6 @@ void Rescue::set_program_handler(AddressSpace& space, ProgramHandler program)
 {
     header_.program_handler = program.handler;
     header_.program_mask = program.mask;
-    std::ranges::copy(program.action, header_.program_action);
     write_header(space);
 }
 

@@ -26,7 +26,6 @@
 #include "base/target_addr.hpp"
 #include "fasttrap/displaced.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -59,21 +58,15 @@ struct RescueHeader {
     std::uint64_t program_handler; // 0: SIG_DFL, 1: SIG_IGN
     std::uint64_t slot_pages[max_rescue_pages];
     std::uint64_t program_mask; // signals that the program's handler adds to the mask
-    // The program's action (the kernel's struct sigaction), for the next agent.
-    std::uint64_t program_action[4];
 };
 static_assert(offsetof(RescueHeader, program_handler) == 16);
 static_assert(offsetof(RescueHeader, slot_pages) == 24);
 static_assert(offsetof(RescueHeader, program_mask) == 88);
 
-// The kernel's struct sigaction: handler, flags, restorer, mask.
-using KernelAction = std::array<std::uint64_t, 4>;
-
 // The program's handler for SIGTRAP.
 struct ProgramHandler {
     std::uint64_t handler = 0; // 0: SIG_DFL, 1: SIG_IGN
     std::uint64_t mask = 0;    // signals to block while the handler runs
-    KernelAction action{};     // what the program has passed to rt_sigaction(2)
 };
 
 // The record of a step: how to finish it, or undo it, if the agent dies.
@@ -95,23 +88,13 @@ class Rescue {
 public:
     static constexpr std::size_t max_entries = 65536;
     static std::size_t region_bytes();
-    // Returns whether the address is the start of a region of this version.
-    static bool is_at(const AddressSpace& space, TargetAddr at);
-    // Returns the program's own action for SIGTRAP, which a killed agent has stored in
-    // the region at this address. Returns nothing if there is no such region.
-    static std::optional<KernelAction> action_at(const AddressSpace& space,
-                                                 TargetAddr at);
-    // Returns the code at the beginning of a region.
-    static std::span<const std::byte> code();
 
     bool installed() const { return at_.value != 0; }
     // Records why the target has no rescue. A note shows the reason to the user.
     void refuse(std::string why) { refusal_ = std::move(why); }
     TargetAddr at() const { return at_; }
     TargetAddr handler() const { return at_; }
-    TargetAddr restorer() const { return restorer_at(at_); }
-    // Returns the restorer of a region at the address.
-    static TargetAddr restorer_at(TargetAddr at);
+    TargetAddr restorer() const;
     bool contains(TargetAddr pc) const;
 
     // Fills the region, which the target has mapped at `at`, and protects the

@@ -17,13 +17,6 @@ void Slots::add_page(TargetAddr page, std::size_t bytes)
         free_.push_back(page + (at - slot_bytes));
 }
 
-void Slots::mark_page(AddressSpace& space, TargetAddr page)
-{
-    const std::uint64_t value = mark();
-    std::erase(free_, page);
-    space.write_text(page, std::as_bytes(std::span(&value, 1)));
-}
-
 bool Slots::contain(TargetAddr at) const
 {
     for (auto [page, bytes] : pages_) {

@@ -15,7 +15,6 @@
 #include "fasttrap/instruction.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <sys/types.h>
 #include <unordered_map>
@@ -35,11 +34,6 @@ public:
     {
         return pages_;
     }
-    // Writes mark() at the start of a page. The page's first slot is then never used.
-    void mark_page(AddressSpace& space, TargetAddr page);
-    // Returns the value by which the next agent finds the page if this one is killed.
-    static constexpr std::uint64_t mark() { return 0x73746f6c73207444; } // "Dt slots"
-    static constexpr std::size_t page_bytes = 16384;
     void forget_pages() { pages_.clear(); } // they are no longer in the target
     bool contain(TargetAddr at) const;
 

@@ -25,7 +25,6 @@
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
-#include "ptrace-agent/inject/code_users.hpp"
 #include "ptrace-agent/plant/linker.hpp"
 
 #include <algorithm>
@@ -61,12 +60,9 @@ void TrapSignals::learn_action(Process& process, Thread& thread)
     if ((status_number(status, "SigCgt", 0, 16) & trap_bit) == 0)
         return;
     KernelAction current;
-    if (!exchange_action(thread, nullptr, &current))
-        return;
-    // The rescue of a killed agent may have replaced the program's action.
-    if (auto replaced = Rescue::action_at(*thread.process->space, {current[0]}))
-        current = *replaced;
-    action = TrapAction{true, current[0], current[1], current[2], current[3]};
+    if (exchange_action(thread, nullptr, &current)) {
+        action = TrapAction{true, current[0], current[1], current[2], current[3]};
+    }
 }
 
 // The offset of a system call's argument in the rescue's region. No thread of the
@@ -299,17 +295,14 @@ static const char* rescue_refusal(const TrapAction& action)
 static ProgramHandler handler_of(const TrapAction& action)
 {
     const bool blocks_itself = (action.flags & SA_NODEFER) == 0;
-    return {action.handler,
-            action.mask | (blocks_itself ? trap_bit : 0),
-            {action.handler, action.flags, action.restorer, action.mask}};
+    return {action.handler, action.mask | (blocks_itself ? trap_bit : 0)};
 }
-
-constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's value
 
 // Returns the kernel action for a program that sets `action`. The handler is the
 // rescue's, or the program's if the rescue cannot replace `action`.
 static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& action)
 {
+    constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's value
     KernelAction made{action.handler, action.flags | sa_restorer, action.restorer,
                       action.mask};
     if (action.restorer == 0)
@@ -384,23 +377,6 @@ void TrapSignals::install_rescue(StoppedWorld& world)
     }
 }
 
-// Returns the action that the program has set. A program that uses no libc may have set
-// no restorer. In that case, the restorer is that of the rescue.
-static KernelAction own_action(const TrapAction& action, TargetAddr rescue_restorer)
-{
-    if (action.handler == 0)
-        return {};
-    return {action.handler, action.flags | sa_restorer,
-            action.restorer != 0 ? action.restorer : rescue_restorer.value,
-            action.mask};
-}
-
-// Returns whether the rescue may be unmapped once own_action() is set.
-static bool needs_no_rescue(const TrapAction& action)
-{
-    return action.handler == 0 || action.restorer != 0;
-}
-
 void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
 {
     AddressSpace& space = world.space();
@@ -415,42 +391,22 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
     }
     if (thread != nullptr && !space.budget.given_up() && !thread->process->is_guest()) {
         const TrapAction action = thread->process->trap_action;
-        const KernelAction own = own_action(action, space.rescue.restorer());
-        const AddressRange region{space.rescue.at(), Rescue::region_bytes()};
-        // A handler of the program may still run, and may return to the rescue.
-        const bool may_unmap = exchange_action(*thread, &own, nullptr) &&
-                               needs_no_rescue(action) && !in_there &&
-                               (action.handler == 0 ||
-                                !are_in_use(world, tracees_, std::span(&region, 1)));
-        if (may_unmap)
+        KernelAction back{};
+        if (action.handler != 0) {
+            back = action_for_kernel(space.rescue, action);
+            back[0] = action.handler;
+            back[1] = action.flags | 0x04000000; // SA_RESTORER
+        }
+        // If the program has a handler for SIGTRAP, the region stays mapped. The
+        // handler may return through our restorer, which is in the region.
+        if (exchange_action(*thread, &back, nullptr) && action.handler == 0 &&
+            !in_there)
             if (Thread* other = world.any_thread())
-                (void)injector_.call(*other, SYS_munmap,
-                                     {region.first.value, region.second, 0, 0, 0, 0});
+                (void)injector_.call(
+                    *other, SYS_munmap,
+                    {space.rescue.at().value, Rescue::region_bytes(), 0, 0, 0, 0});
     }
     space.rescue.forget();
-}
-
-bool TrapSignals::replace_dead_rescue(StoppedWorld& world, TargetAddr at)
-{
-    Thread* thread = world.any_thread();
-    if (thread == nullptr || thread->process->is_guest())
-        return false;
-    KernelAction current;
-    if (!exchange_action(*thread, nullptr, &current))
-        return false;
-    auto is_in_rescue = [at](std::uint64_t address) {
-        return address - at.value < Rescue::region_bytes();
-    };
-    if (!is_in_rescue(current[0]) && !is_in_rescue(current[2]))
-        return true; // the kernel uses neither its handler nor its restorer
-    thread = world.any_thread();
-    const auto program = Rescue::action_at(world.space(), at);
-    if (thread == nullptr || !program || !is_in_rescue(current[0]))
-        return false;
-    const TrapAction action{true, (*program)[0], (*program)[1], (*program)[2],
-                            (*program)[3]};
-    const KernelAction own = own_action(action, Rescue::restorer_at(at));
-    return exchange_action(*thread, &own, nullptr) && needs_no_rescue(action);
 }
 
 // Makes the call in place of the program, because the kernel's action for SIGTRAP is

@@ -48,9 +48,6 @@ public:
     // Restores the program's own action in the kernel, and unmaps the rescue if no
     // thread can be in it.
     void remove_rescue(StoppedWorld& world, bool all_stopped);
-    // Restores the program's own action in the kernel if a killed agent's rescue at
-    // this address has replaced it. Returns whether that rescue is no longer needed.
-    bool replace_dead_rescue(StoppedWorld& world, TargetAddr at);
 
 private:
     void install_rescue(StoppedWorld& world);

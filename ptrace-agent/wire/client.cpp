@@ -484,17 +484,12 @@ Result<Ok> AgentClient::put_back(pid_t pid, const LeftBehind& left)
     Writer out;
     out.put(pid).put(static_cast<std::uint32_t>(left.texts.size()));
     for (const LeftText& text : left.texts) {
-        out.put(text.at).put(text.call_stub);
-        out.put(static_cast<std::uint32_t>(text.now.size()));
+        out.put(text.at).put(static_cast<std::uint32_t>(text.now.size()));
         out.raw(text.now.data(), text.now.size());
         out.raw(text.before.data(), text.before.size());
     }
     out.put(static_cast<std::uint32_t>(left.runtimes.size()));
     out.raw(left.runtimes.data(), left.runtimes.size() * sizeof(TargetAddr));
-    out.put(static_cast<std::uint32_t>(left.rescues.size()));
-    out.raw(left.rescues.data(), left.rescues.size() * sizeof(TargetAddr));
-    out.put(static_cast<std::uint32_t>(left.slot_pages.size()));
-    out.raw(left.slot_pages.data(), left.slot_pages.size() * sizeof(TargetAddr));
     return call_ok(request_put_back, out.body());
 }
 

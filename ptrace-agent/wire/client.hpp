@@ -201,20 +201,12 @@ struct PlantReport {
 struct LeftText {
     TargetAddr at;
     std::vector<std::byte> now, before; // of equal length
-    // The start of the code for system calls (inject/call_stub.hpp) to which the text
-    // belongs, or 0. A thread may still execute this code.
-    TargetAddr call_stub;
 };
 struct LeftBehind {
     std::vector<LeftText> texts;
-    // Addresses of runtimes, of handlers for breakpoints (trap/rescue.hpp), and of pages
-    // of slots (trap/slots.hpp).
-    std::vector<TargetAddr> runtimes, rescues, slot_pages;
-    bool empty() const
-    {
-        return texts.empty() && runtimes.empty() && rescues.empty() &&
-               slot_pages.empty();
-    }
+    // Addresses of runtimes, which may have a list of raised semaphores.
+    std::vector<TargetAddr> runtimes;
+    bool empty() const { return texts.empty() && runtimes.empty(); }
 };
 
 // A planted probe whose text has been unmapped. Other text may be there now.
