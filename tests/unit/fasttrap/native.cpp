@@ -151,6 +151,9 @@ static void on_signal(int signal, siginfo_t* info, void* context)
     running->signal = signal;
     running->fault_address = reinterpret_cast<std::uint64_t>(info->si_addr);
     user->uc_mcontext.gregs[REG_RIP] = reinterpret_cast<greg_t>(&ft_recover);
+    // On some machines, a return to user mode with an rsp that is not canonical raises
+    // SIGSEGV again, without end.
+    user->uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(ft_block.host_rsp);
     user->uc_mcontext.gregs[REG_EFL] = 0x202;
 }
 
