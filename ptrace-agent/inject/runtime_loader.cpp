@@ -10,6 +10,8 @@
 #include "ptrace-agent/runtime/image.hpp"
 
 #include <cpuid.h>
+#include <csetjmp>
+#include <csignal>
 #include <cstring>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -24,9 +26,31 @@ static bool has_rdpid()
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & 1u << 22) != 0;
 }
 
+static sigjmp_buf no_rdfsbase;
+
+// Returns whether this process can execute rdfsbase. Some kernels do not announce it
+// (HWCAP2_FSGSBASE), but permit it, for example in some virtual machines. Reading the
+// base is right in any case.
+static bool try_rdfsbase()
+{
+    struct sigaction trial = {}, before = {};
+    trial.sa_handler = [](int) { siglongjmp(no_rdfsbase, 1); };
+    if (sigaction(SIGILL, &trial, &before) != 0)
+        return false;
+    bool works = false;
+    if (sigsetjmp(no_rdfsbase, 1) == 0) {
+        std::uint64_t base = 0;
+        asm volatile("rdfsbase %0" : "=r"(base));
+        works = true;
+    }
+    sigaction(SIGILL, &before, nullptr);
+    return works;
+}
+
 static bool has_rdfsbase()
 {
-    return (getauxval(AT_HWCAP2) & 2) != 0; // HWCAP2_FSGSBASE
+    static const bool has = (getauxval(AT_HWCAP2) & 2) != 0 || try_rdfsbase();
+    return has;
 }
 
 void RuntimeLoader::refresh_config(AddressSpace& space)

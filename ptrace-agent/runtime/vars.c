@@ -59,17 +59,16 @@ static int dt_rt_ureg(struct dt_rt_run *run, dt_u32 index, dt_u64 *value)
 
 /*
  * Reads the program's errno at the offset from fs_base that the agent found, or
- * asks the agent if the offset is unknown.
+ * asks the agent if the offset or fs_base is unknown.
  */
 static int dt_rt_errno(struct dt_rt_run *run, dt_u64 *value)
 {
 	dt_u64 fs_base, bad;
 	dt_s32 number = 0;
 
-	if (!dt_rt_config.errno_known)
+	if (!dt_rt_config.errno_known || dt_rt_fs_base(run, &fs_base) != 0)
 		return dt_rt_ask(run, DT_RT_UP_VAR, DIF_VAR_errno, 0, 0, value);
-	if (dt_rt_fs_base(run, &fs_base) != 0 ||
-	    dt_rt_load(&run->host, fs_base + (dt_u64)dt_rt_config.errno_offset,
+	if (dt_rt_load(&run->host, fs_base + (dt_u64)dt_rt_config.errno_offset,
 		       &number, sizeof(number), &bad) != 0)
 		return -1;
 	*value = (dt_u64)(dt_s64)number;
