@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 enum { red_zone = 128, stack_bytes = 8192, state_bytes = 8192 };
 
@@ -24,6 +25,10 @@ void pass(struct state* s);
 static struct state states[2] __attribute__((aligned(64)));
 static uint8_t stack[stack_bytes] __attribute__((aligned(64)));
 static uint64_t seed;
+
+// Whether the kernel keeps bases that a program has written. Without
+// HWCAP2_FSGSBASE, the instruction may exist, but a context switch discards the base.
+static int keeps_bases;
 
 static uint64_t any(void)
 {
@@ -114,6 +119,7 @@ static long differences(const struct state* in, const struct state* out)
 
 int main(int argc, char** argv)
 {
+    keeps_bases = (getauxval(AT_HWCAP2) & 2) != 0;
     long rounds = argc > 1 ? atol(argv[1]) : 1000, n_odd = 0;
     uint64_t supported = __builtin_ia32_xgetbv(0) & 0xe7;
     int with_ac = argc > 3;
@@ -132,6 +138,10 @@ int main(int argc, char** argv)
             in->rsp &= ~7ull;
         in->gs_base = any() >> 20;
         in->fs_base = any() % 4 == 0 ? any() >> 20 : any() % 4 == 0 ? 0 : 1;
+        if (!keeps_bases) {
+            in->gs_base = 0;
+            in->fs_base = 1;
+        }
         fill(stack, stack_bytes);
         memcpy(red, (void*)(in->rsp - 8 - red_zone), red_zone);
         memset(out, 0, sizeof *out);
