@@ -293,16 +293,16 @@ bool RuntimeExit::run_to_program(Thread& thread, int n_runs, bool& ran)
         ran = false;
         return true;
     }
-    if (!space->runtime.doorbells.are_armed())
-        return run_in_our_code(thread, Resume::one_step);
-    ShutGate gate(space->runtime);
-    if (found && found->place.kind == PatchPlace::head)
-        return run_to_gate(thread);
+    const bool is_in_head = found && found->place.kind == PatchPlace::head;
     // With many deferred signals, signals are blocked while the thread runs. It must
     // then run only our code.
-    const bool may_leave =
-        n_runs < max_brief_runs && thread.deferred.size() < many_deferred;
-    return run_in_our_code(thread, may_leave ? Resume::briefly : Resume::one_step);
+    const bool may_leave = space->runtime.doorbells.are_armed() &&
+                           n_runs < max_brief_runs &&
+                           thread.deferred.size() < many_deferred;
+    if (!is_in_head && !may_leave)
+        return run_in_our_code(thread, Resume::one_step);
+    ShutGate gate(space->runtime);
+    return is_in_head ? run_to_gate(thread) : run_in_our_code(thread, Resume::briefly);
 }
 
 void RuntimeExit::deliver_deferred(Thread& thread)
