@@ -38,10 +38,10 @@ def need(*programs):
         if shutil.which(program) is None:
             raise Skip(f"{program} is not installed")
 
-def as_nobody():
+def as_nobody(uid=65534):
     """Returns the command prefix that runs a command as an ordinary user. Skips the test if this is not possible."""
     need("setpriv")
-    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    user = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
     if subprocess.run([*user, "true"], capture_output=True).returncode != 0:
         raise Skip("no other user is available here")
     return user

@@ -7,7 +7,7 @@ results of another user's target must be exact."""
 import contextlib, itertools, signal, subprocess, tempfile
 
 from harness import *
-from traced import ready, released
+from traced import of_another_user, ready, released
 
 WORK = "pid$1:a.out:work:entry"
 
@@ -34,15 +34,8 @@ OPTIONS = ((), ("-x", "bufpolicy=ring", "-x", "bufsize=64k"), ("-x", "bufsize=4k
 
 def user(t, uid, program, *arguments):
     """Starts a victim. If the test runs as root, the victim runs as the user `uid`."""
-    place = t.scratch / "anybody"
-    place.mkdir(exist_ok=True)
-    t.scratch.chmod(0o755)
-    place.chmod(0o755)
-    installed = place / program
-    if not installed.exists():
-        subprocess.run(["install", "-m", "755", t.victim(program), str(installed)], check=True)
-    prefix = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if os.geteuid() == 0 else []
-    process = subprocess.Popen([*prefix, str(installed), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*of_another_user(t, program, uid), *arguments], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
     ready(process)
     return process
 

@@ -315,20 +315,17 @@ def a_target_that_ends_with_the_agent_is_reported(t):
     if not re.search(rf"process {target.pid} has ended in the meantime|threads? of process {target.pid} blocks? SIGTRAP", errors):
         raise AssertionError(errors)
 
-def trace_until_the_agent_is_killed(t, target, probes, *flags):
-    with held(t.start("-qn", f'BEGIN {{ printf("begun\\n"); }} {probes} {{ @ = count(); }}', *flags,
-                      "-p", str(target.pid))) as dtrace:
-        equal(dtrace.stdout.readline(), "begun\n", "dtrace")
-        os.kill(agent_of(dtrace), signal.SIGKILL)
-        dtrace.communicate(timeout=20)
-
 # Every instruction of work() has a probe, and the target receives 1,000 signals a second. So the agent is often killed
 # while it moves a thread out of a trampoline to deliver a signal.
 def killing_the_agent_while_it_delivers_signals_harms_no_target(t):
+    program = 'BEGIN { printf("begun\\n"); } pid$target:a.out:work:,pid$target:libc.so.6::entry { @ = count(); }'
     for round in range(400 if t.long else 16):
         with held(victim(t, "interrupted")) as target:
             ready(target)
-            trace_until_the_agent_is_killed(t, target, "pid$target:a.out:work:,pid$target:libc.so.6::entry")
+            with held(t.start("-qn", program, "-p", str(target.pid))) as dtrace:
+                equal(dtrace.stdout.readline(), "begun\n", "dtrace")
+                os.kill(agent_of(dtrace), signal.SIGKILL)
+                dtrace.communicate(timeout=20)
             time.sleep(0.02)
             target.communicate(timeout=20)
             equal(target.returncode, 0, f"status of the target, round {round}")

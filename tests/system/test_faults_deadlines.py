@@ -5,6 +5,7 @@ import contextlib, os, pathlib, signal, subprocess, time
 
 from faults import *
 from harness import *
+from traced import of_another_user
 
 PROGRAM = "pid$target:a.out:work:entry { @ = count(); }"
 LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
@@ -12,15 +13,6 @@ LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
 CIRCLES_S = 8
 # When dtrace exits, it may need up to 7 s to release all targets. The machine may be busy.
 TOGETHER_S = 10
-
-def of_another_user(t, name):
-    """Installs a victim where any user can run it. Returns the command that runs it, as another user if the test runs
-    as root."""
-    t.scratch.chmod(0o755)
-    program = t.scratch / name
-    if not program.exists():
-        subprocess.run(["install", "-m", "755", t.victim(name), str(program)], check=True)
-    return [*(as_nobody() if os.geteuid() == 0 else ()), str(program)]
 
 class Circler(Holder):
     """The victim `circler`, which calls work() continuously."""
@@ -248,8 +240,8 @@ def no_thread_stays_untraced_by_creating_its_successor(t):
 class Attacker(Circler):
     """The victim `attacker`, whose threads call work() continuously."""
     def __init__(self, t, attacks):
-        self.process = subprocess.Popen([*of_another_user(t, "attacker"), attacks], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        bufsize=0)
+        self.process = subprocess.Popen([*of_another_user(t, "attacker"), attacks], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, bufsize=0)
         self.lines = Line(self.process.stdout)
         equal(self.lines.next(), b"ready\n", "the target")
         self.pid = self.process.pid

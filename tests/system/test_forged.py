@@ -6,21 +6,12 @@ dtrace's memory. If the test runs as root, the target runs as a different user."
 import subprocess
 
 from harness import *
-from traced import Traced, numbers, ready
-
-def installed(t):
-    """Installs the victim `forger` where any user can run it. Returns the command that runs it, as a list."""
-    place = t.scratch / "anybody"
-    place.mkdir(exist_ok=True)
-    t.scratch.chmod(0o755)
-    place.chmod(0o755)
-    subprocess.run(["install", "-m", "755", t.victim("forger"), str(place)], check=True)
-    return [*(as_nobody() if os.geteuid() == 0 else []), str(place / "forger")]
+from traced import Traced, numbers, of_another_user, ready
 
 @contextlib.contextmanager
 def forger(t, mode):
     """Yields a forger that is ready and runs in this mode."""
-    with held(subprocess.Popen([*installed(t), mode], stdin=subprocess.PIPE,
+    with held(subprocess.Popen([*of_another_user(t, "forger"), mode], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True)) as process:
         ready(process)
         yield process
@@ -174,7 +165,7 @@ def two_busy_threads_lose_no_value_of_a_distribution_with_100000_keys(t):
         equal((n_counted, n_keys > 99900), (2 * n_updates, True), f"bursts of {burst}")
         out.unlink()
 
-TESTS = tests_in(globals(), installed, ended)
+TESTS = tests_in(globals(), ended)
 
 if __name__ == "__main__":
     main(TESTS)

@@ -11,12 +11,7 @@ def nobodys(t, name, *args, uid=65534, **more):
     """Starts a victim as an unprivileged user."""
     if os.geteuid() != 0:
         raise Skip("only root can trace a process of another user")
-    user = [word.replace("65534", str(uid)) for word in as_nobody()]
-    t.scratch.chmod(0o755)
-    program = t.scratch / name # the unprivileged user may have no access to the build directory
-    if not program.exists():
-        subprocess.run(["install", "-m", "755", t.victim(name), str(program)], check=True)
-    return subprocess.Popen([*user, str(program), *args], stdin=subprocess.PIPE,
+    return subprocess.Popen([*of_another_user(t, name, uid), *args], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, text=True, **more)
 
 def attach_while_a_neighbour_reopens(t, n_targets):

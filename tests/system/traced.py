@@ -37,6 +37,15 @@ def victim(t, name, *args, **more):
     return subprocess.Popen([t.victim(name), *args], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, text=True, **more)
 
+def of_another_user(t, name, uid=65534):
+    """Installs a victim where any user can run it. Returns the command that runs it, as the user `uid` if the test runs
+    as root."""
+    t.scratch.chmod(0o755)
+    program = t.scratch / name # another user may have no access to the build directory
+    if not program.exists():
+        subprocess.run(["install", "-m", "755", t.victim(name), str(program)], check=True)
+    return [*(as_nobody(uid) if os.geteuid() == 0 else ()), str(program)]
+
 def children_called(pid, name):
     """Returns the children of a process that have this name: "ptrace-agent" or "dtrace-reader"."""
     children = []
