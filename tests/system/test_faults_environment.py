@@ -91,13 +91,18 @@ def a_target_with_a_thousand_threads_is_traced(t):
     """C2, E18: each thread makes a hundred calls, and each call is counted"""
     both_ways(t, "free", n=100, threads=1000)
 
+def kib_of(pid, name):
+    return int(re.search(rf"{name}:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1))
+
 def a_target_that_locks_its_memory_does_not_grow_by_the_arena(t):
-    """E19: mlockall() would load all pages of the arena into memory"""
+    """E19: mlockall() would load all pages of the arena and of the areas for trampolines into memory"""
     with Paced(t, "mlockall") as target:
+        locked = kib_of(target.pid, "VmLck")
         tracer = Tracer(t, LOOKS + ENDS, target.pid)
-        status = pathlib.Path(f"/proc/{target.pid}/status").read_text()
-        kib = int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
+        kib = kib_of(target.pid, "VmRSS")
         equal(kib < 16384, True, f"{kib} KiB in memory")
+        grown = kib_of(target.pid, "VmLck") - locked
+        equal(grown < 4096, True, f"{grown} KiB locked") # the runtime's code
         target.call()
         tracer.finish()
         untouched(target.pid)
