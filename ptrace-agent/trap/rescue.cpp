@@ -36,6 +36,14 @@ bool Rescue::contains(TargetAddr pc) const
     return installed() && pc - at_ < region_bytes();
 }
 
+void Rescue::take_handler(ProgramHandler program)
+{
+    header_.program_handler = program.handler;
+    header_.program_mask = program.mask;
+    constexpr std::uint64_t sig_ignore = 1; // the kernel's value for SIG_IGN
+    handler_was_set_ = handler_was_set_ || program.handler > sig_ignore;
+}
+
 bool Rescue::write_header(AddressSpace& space)
 {
     return space.write_text(at_ + header_at, bytes_of(header_));
@@ -46,8 +54,7 @@ bool Rescue::install(AddressSpace& space, TargetAddr at, ProgramHandler program)
     at_ = at;
     header_ = {};
     header_.table = (at + tables_at).value;
-    header_.program_handler = program.handler;
-    header_.program_mask = program.mask;
+    take_handler(program);
     entries_.clear();
     if (!space.write_text(at, {dt_rescue_begin, dt_rescue_end}) ||
         !write_header(space)) {
@@ -64,8 +71,7 @@ bool Rescue::install(AddressSpace& space, TargetAddr at, ProgramHandler program)
 
 void Rescue::set_program_handler(AddressSpace& space, ProgramHandler program)
 {
-    header_.program_handler = program.handler;
-    header_.program_mask = program.mask;
+    take_handler(program);
     write_header(space);
 }
 

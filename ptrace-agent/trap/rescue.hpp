@@ -102,6 +102,9 @@ public:
     bool install(AddressSpace& space, TargetAddr at, ProgramHandler program);
     void forget() { *this = {}; }
     void set_program_handler(AddressSpace& space, ProgramHandler program);
+    // Returns whether the program has set a handler, before install() or later. The
+    // handler may still be running, and then it may return through restorer().
+    bool handler_was_set() const { return handler_was_set_; }
     // Adds breakpoints to the handler's table. Called before they are written.
     void protect(AddressSpace& space, std::span<Tracepoint* const> all);
     void add_slot_page(AddressSpace& space, TargetAddr page);
@@ -121,10 +124,12 @@ public:
                                         std::span<Tracepoint* const> fresh);
 
 private:
+    void take_handler(ProgramHandler program);
     bool write_header(AddressSpace& space);
 
     TargetAddr at_;
     RescueHeader header_{};
+    bool handler_was_set_ = false;
     bool second_ = false;              // table B is in use
     std::vector<RescueEntry> entries_; // ascending
     std::size_t n_unprotected_ = 0;    // unprotected breakpoints since take_notes()

@@ -397,10 +397,10 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
             back[0] = action.handler;
             back[1] = action.flags | 0x04000000; // SA_RESTORER
         }
-        // If the program has a handler for SIGTRAP, the region stays mapped. The
+        // If the program has set a handler for SIGTRAP, the region stays mapped. The
         // handler may return through our restorer, which is in the region.
-        if (exchange_action(*thread, &back, nullptr) && action.handler == 0 &&
-            !in_there)
+        if (exchange_action(*thread, &back, nullptr) &&
+            !space.rescue.handler_was_set() && !in_there)
             if (Thread* other = world.any_thread())
                 (void)injector_.call(
                     *other, SYS_munmap,
@@ -459,8 +459,12 @@ bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
         KernelAction ours = action_for_kernel(space->rescue, wanted);
         const pid_t tid = thread.tid;
         space->rescue.set_program_handler(*space, handler_of(wanted));
-        if (!exchange_action(thread, &ours, nullptr))
-            return tracees_.find_thread(tid) != &thread;
+        if (!exchange_action(thread, &ours, nullptr)) {
+            if (tracees_.find_thread(tid) != &thread)
+                return true;
+            space->rescue.set_program_handler(*space, handler_of(before));
+            return false;
+        }
         process.trap_action = wanted;
     }
     user.rax = 0;

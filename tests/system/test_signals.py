@@ -68,6 +68,20 @@ def a_target_that_uses_sigtrap_itself_receives_each_signal(t):
     equal(calls, [200, 200, 800], "traps of the kernel, of kill(), calls")
     contains(done.stdout, "work 800 traps 400\n")
 
+def a_handler_that_resets_its_action_returns_after_dtrace_has_detached(t):
+    # libc's sigaction() was called under a breakpoint, so the handler returns through code of dtrace.
+    target = victim(t, "untrapped")
+    with held(target):
+        ready(target)
+        traced = Traced(t, "pid$target:a.out:work:entry { @ = count(); }", target.pid, flags=("-x", "mechanism=int3"))
+        target.stdin.write("x")
+        target.stdin.flush()
+        equal(target.stdout.readline(), "handler\n", "the program's output")
+        traced.finish(signal.SIGINT)
+        released(target.pid)
+        output, _ = target.communicate("x", timeout=20)
+        equal((output, target.returncode), ("returned, calls 2\n", 0), "the program's output, its status")
+
 def signal_masks_and_handlers_of_the_target_are_not_changed(t):
     for how in ("blocked", "ignored", "handled"):
         done = good(t.run("-qn", "pid$target:a.out:work:entry,pid$target:a.out:work:return "
