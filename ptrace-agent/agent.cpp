@@ -57,6 +57,7 @@ void Agent::run()
         } else if (client_.rang()) {
             serve_client();
             handle_alarms();
+            uprobe_watch_.compare_if_due();
         } else if (tracees_.any_ready()) {
             tracees_.handle_ready();
         } else if (sampler_.sample_some()) {
@@ -113,8 +114,11 @@ Reply Agent::answer(const Request& request)
         return grabber_.grab(in);
     case request_plan:
         return planter_.plan(in, request.fds);
-    case request_plant:
-        return planter_.plant(in, request.fds);
+    case request_plant: {
+        Reply reply = planter_.plant(in, request.fds);
+        uprobe_watch_.begin();
+        return reply;
+    }
     case request_remove:
         return planter_.remove(in, request.fds);
     case request_resume:

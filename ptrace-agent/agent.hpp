@@ -25,6 +25,7 @@
 #include "ptrace-agent/inject/upcalls.hpp"
 #include "ptrace-agent/plant/jump_writer.hpp"
 #include "ptrace-agent/plant/planter.hpp"
+#include "ptrace-agent/plant/uprobe_watch.hpp"
 #include "ptrace-agent/sample/sampler.hpp"
 #include "ptrace-agent/trap/hit_handler.hpp"
 #include "ptrace-agent/trap/trap_signals.hpp"
@@ -97,6 +98,7 @@ private:
     Planter planter_{tracees_,      client_, table_,       injector_, loader_,  jumps_,
                      trap_signals_, linker_, client_wait_, hits_,     releaser_};
     Grabber grabber_{tracees_, client_, table_, trap_signals_, follower_, releaser_};
+    UprobeWatch uprobe_watch_{tracees_, client_, alarms_, jumps_, client_wait_};
     Launcher launcher_{tracees_, client_, table_, trap_signals_, linker_, client_wait_};
     std::shared_ptr<AddressSpace> ended_; // memory of the process that exited last
 };

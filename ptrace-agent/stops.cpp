@@ -157,7 +157,9 @@ bool Agent::handle_in_our_code(Thread& thread, int signal)
     if (space->runtime.image.value == 0 || thread.hit_at.value != 0 ||
         !get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
         return false;
+    const TargetAddr trapped = trapped_at(info, user);
     if (is_synchronous(info) && probe_context_.move_into_copy(thread, info, user)) {
+        uprobe_watch_.window_trapped(*space, trapped);
         go_on(thread);
         return true;
     }

@@ -163,8 +163,16 @@ private:
     // Returns the destination of the jump at `at`, if it can be a trampoline or a stub.
     std::optional<TargetAddr> jump_at(TargetAddr at) const
     {
+        return memory_.value<std::byte>(at) == jmp_rel32 ? destination(at)
+                                                         : std::nullopt;
+    }
+
+    // Returns the destination of the jump that would be at `at` if the byte there were
+    // its opcode.
+    std::optional<TargetAddr> destination(TargetAddr at) const
+    {
         std::array<std::byte, jump_bytes> insn{};
-        if (!memory_.read(at, insn) || insn[0] != jmp_rel32)
+        if (!memory_.read(at, insn))
             return std::nullopt;
         auto distance = static_cast<std::int64_t>(word_at<std::int32_t>(insn, 1));
         TargetAddr to = at + jump_bytes + static_cast<std::uint64_t>(distance);
@@ -202,6 +210,16 @@ private:
         return std::nullopt;
     }
 
+    // Finds a jump whose opcode a uprobe has overwritten with an int3, which is then the
+    // first differing byte. When the uprobe was removed, the kernel has overwritten the
+    // int3 with the byte of the file.
+    std::optional<TargetAddr> jump_without_opcode(TargetAddr at) const
+    {
+        const TargetAddr start = memory_.value<std::byte>(at) == int3 ? at : at - 1;
+        return start >= done_ && destination(start) ? std::optional(start)
+                                                    : std::nullopt;
+    }
+
     void explain(const Difference& difference)
     {
         for (TargetAddr at = std::max(difference.at, done_); at < difference.end();) {
@@ -214,6 +232,8 @@ private:
                 add_jump(*start, *start);
             else if (auto behind = jump_behind(at))
                 add_jump(at, *behind);
+            else if (auto changed = jump_without_opcode(at))
+                add_jump_without_opcode(*changed);
             else if (difference.now[i] == int3)
                 add(ProcessPatch::breakpoint, at, 1, "a breakpoint (int3)");
             else
@@ -268,6 +288,15 @@ private:
                    " overlapping jumps, the first to" +
                    text.substr(sizeof "a jump to" - 1);
         add(ProcessPatch::jump, at, jump - at + n_bytes, std::move(text));
+        found_.patches.back().trampoline = to;
+    }
+
+    void add_jump_without_opcode(TargetAddr at)
+    {
+        const TargetAddr to = *destination(at);
+        add(ProcessPatch::jump, at, jump_bytes,
+            "a jump to " + hex_text(to.value) +
+                ", whose opcode another tracer has overwritten");
         found_.patches.back().trampoline = to;
     }
 

@@ -111,7 +111,8 @@ public:
 
     // Takes one report from the kernel. Returns false if no report was available.
     bool collect(Wait wait);
-    // Waits for one thread, within the budget of the address space.
+    // Waits until one thread stops or ends, or until the time for this address space
+    // (space.budget) is over.
     Waited wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status);
     pid_t wait_for(pid_t tid, WaitStatus& status, int flags = 0); // like waitpid(2)
     // Enables the calls to StopHandler::secure_hit().

@@ -403,12 +403,12 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted, PeriodicTask& periodic)
 {
     JumpPlan result;
-    std::vector<PatchSite> sites = patch_sites(space, wanted);
     OriginalText text(space);
     ReadText read = [&](TargetAddr at, std::size_t n) {
         periodic();
         return text(at, n);
     };
+    std::vector<PatchSite> sites = patch_sites(space, wanted, read);
     WindowPlan plan = plan_windows(x86_64, sites, read);
     for (const Refused& refused : plan.refused)
         result.refused[wanted[refused.site]->at()] = refused.reason;

@@ -37,6 +37,25 @@ void KnownText::forget(AddressSpace& space, Tracepoint& tp)
     space.tracepoints.forget(tp);
 }
 
+void KnownText::forget_probes_of(AddressSpace& space,
+                                 const std::vector<TargetAddr>& windows)
+{
+    for (TargetAddr window : windows) {
+        for (const Planted::Probed& probed : space.patches.at(window)->probed) {
+            if (Tracepoint* tp = space.tracepoints.find(probed.at))
+                forget(space, *tp);
+        }
+    }
+}
+
+std::size_t KnownText::forget_changed(AddressSpace& space)
+{
+    const std::vector<TargetAddr> windows = space.patches.changed(space);
+    forget_probes_of(space, windows);
+    space.patches.take_out(space, windows);
+    return windows.size();
+}
+
 // Forgets the tracepoints in a range if their breakpoint or jump is no longer in the
 // text.
 void KnownText::forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end)
@@ -47,13 +66,8 @@ void KnownText::forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr 
             (!space.read_text(tp->at(), {&text, 1}) || text != std::byte{0xcc}))
             forget(space, *tp);
     }
-    std::vector<TargetAddr> windows = space.patches.gone(space, from, end);
-    for (TargetAddr window : windows) {
-        for (const Planted::Probed& probed : space.patches.at(window)->probed) {
-            if (Tracepoint* tp = space.tracepoints.find(probed.at))
-                forget(space, *tp);
-        }
-    }
+    const std::vector<TargetAddr> windows = space.patches.gone(space, from, end);
+    forget_probes_of(space, windows);
     space.patches.drop(windows);
 }
 

@@ -29,9 +29,13 @@ public:
     // Forgets the breakpoints and jumps in text that was unmapped. Does not write to
     // text that is mapped there now.
     void forget_unmapped(AddressSpace& space);
+    // Removes the jumps of which another process has changed bytes, and forgets their
+    // probes. Returns how many jumps were removed. All threads must be stopped.
+    std::size_t forget_changed(AddressSpace& space);
     // Returns the probes that were forgotten since the last call. The caller reports
     // them in an event.
     std::vector<ForgottenProbe> take_forgotten();
+    bool has_forgotten() const { return !forgotten_.empty(); }
 
     // Called when this memory is no longer traced.
     void forget_all();
@@ -39,6 +43,7 @@ public:
 private:
     void forget(AddressSpace& space, Tracepoint& tp);
     void forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end);
+    void forget_probes_of(AddressSpace& space, const std::vector<TargetAddr>& windows);
 
     std::size_t at_grab_ = 0;       // text_mappings() at the grab, or 0 if not grabbed
     std::vector<Mapping> mappings_; // as forget_unmapped() last found them

@@ -51,6 +51,16 @@ static std::pair<TargetAddr, std::size_t> window_of(const Planted* planted)
     return {planted->patch.at, planted->patch.text.size()};
 }
 
+// Returns whether `text` contains the bytes of a patch. One byte may differ, because
+// setting or removing a uprobe writes one byte.
+template <class Iterator> static bool contains(Iterator text, const Patch& patch)
+{
+    std::size_t n_changed = 0;
+    for (std::byte each : patch.text)
+        n_changed += *text++ != each ? 1 : 0;
+    return n_changed <= 1;
+}
+
 // Joins all neighbours in in_spans(). While no thread runs, the text between two
 // windows may be rewritten with the same bytes.
 constexpr auto in_stopped_text = [](const auto&, const auto&) { return true; };
@@ -178,7 +188,8 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     return unwritten;
 }
 
-// Restores the original bytes wherever one of our jumps is still in the text.
+// Restores the original bytes wherever one of our jumps is still in the text. A byte
+// that has changed stays as it is.
 template <class Read, class Write>
 static void put_back(std::vector<Planted*> list, Read read, Write write)
 {
@@ -192,8 +203,10 @@ static void put_back(std::vector<Planted*> list, Read read, Write write)
             for (std::size_t i = first; i < last; ++i) {
                 const Patch& patch = list[i]->patch;
                 auto here = place_in(bytes, from, patch.at);
-                if (std::equal(patch.text.begin(), patch.text.end(), here))
-                    std::copy(patch.original.begin(), patch.original.end(), here);
+                if (!contains(here, patch))
+                    continue;
+                for (std::size_t k = 0; k < patch.text.size(); ++k, ++here)
+                    *here = *here == patch.text[k] ? patch.original[k] : *here;
             }
             return write(from, bytes);
         });
@@ -243,7 +256,7 @@ bool stands(const AddressSpace& text, const Planted& planted)
 {
     const Patch& patch = planted.patch;
     std::vector<std::byte> bytes(patch.text.size());
-    return text.read_text(patch.at, bytes) && std::ranges::equal(bytes, patch.text);
+    return text.read_text(patch.at, bytes) && contains(bytes.begin(), patch);
 }
 
 bool Patches::any_in(TargetAddr from, TargetAddr end) const
@@ -252,10 +265,13 @@ bool Patches::any_in(TargetAddr from, TargetAddr end) const
     return first != standing_.end() && first->at < end;
 }
 
-std::vector<TargetAddr> Patches::gone(const AddressSpace& text, TargetAddr from_addr,
-                                      TargetAddr end_addr) const
+// Returns the windows in [from_addr, end_addr) for which is_there() is false. Also
+// returns windows if their text cannot be read.
+template <class Stands>
+std::vector<TargetAddr> Patches::without(const AddressSpace& text, TargetAddr from_addr,
+                                         TargetAddr end_addr, Stands is_there) const
 {
-    std::vector<TargetAddr> gone;
+    std::vector<TargetAddr> found;
     std::vector<const Planted*> list;
     for (auto each = behind(from_addr - 1);
          each != standing_.end() && each->at < end_addr; ++each)
@@ -270,13 +286,26 @@ std::vector<TargetAddr> Patches::gone(const AddressSpace& text, TargetAddr from_
                 return false;
             for (std::size_t i = first; i < last; ++i) {
                 const Patch& patch = list[i]->patch;
-                auto here = place_in(bytes, from, patch.at);
-                if (!ok || !std::equal(patch.text.begin(), patch.text.end(), here))
-                    gone.push_back(patch.at);
+                if (!ok || !is_there(place_in(bytes, from, patch.at), patch))
+                    found.push_back(patch.at);
             }
             return true;
         });
-    return gone;
+    return found;
+}
+
+std::vector<TargetAddr> Patches::gone(const AddressSpace& text, TargetAddr from,
+                                      TargetAddr end) const
+{
+    return without(text, from, end,
+                   [](auto at, const Patch& patch) { return contains(at, patch); });
+}
+
+std::vector<TargetAddr> Patches::changed(const AddressSpace& text) const
+{
+    return without(text, {1}, {~std::uint64_t{0}}, [](auto at, const Patch& patch) {
+        return std::equal(patch.text.begin(), patch.text.end(), at);
+    });
 }
 
 void Patches::drop(const std::vector<TargetAddr>& windows)

@@ -12,6 +12,12 @@
 //
 // Text is overwritten only if it contains the expected bytes: the original ones, or our
 // jump. Text with other bytes is left unchanged, and the caller is informed.
+//
+// One byte of a standing patch may differ. If another tracer sets a uprobe at the start
+// of a window, the kernel writes an int3 there. A thread that reaches it executes the
+// original first instruction. It then reaches a trap byte of the jump, and continues in
+// the copy. UprobeWatch removes such patches, because removing the uprobe writes the
+// original first byte, and the bytes after it must then be the original ones, too.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -40,7 +46,8 @@ struct Planted {
     bool written = false;       // the jump is in the text
 };
 
-// Returns whether the text still contains the bytes of the patch.
+// Returns whether the text still contains the bytes of the patch. One of them may
+// differ.
 bool stands(const AddressSpace& text, const Planted& planted);
 
 // A pc that is in a window or a trampoline.
@@ -70,6 +77,7 @@ public:
     using MoveThreads = std::function<void(std::span<Planted* const> by_window)>;
     std::vector<Planted*> write(AddressSpace& text, const MoveThreads& move_threads);
     // Restores the original bytes where our jumps still are, and retires the patches.
+    // If one byte of a jump was changed, restores all bytes but this one.
     void take_out(AddressSpace& text, const std::vector<TargetAddr>& windows);
     // Restores the original bytes in a forked child's copy of the memory.
     void restore_in(pid_t child) const;
@@ -77,6 +85,8 @@ public:
     // text.
     std::vector<TargetAddr> gone(const AddressSpace& text, TargetAddr from,
                                  TargetAddr end) const;
+    // Returns the windows in which any byte differs from the patch.
+    std::vector<TargetAddr> changed(const AddressSpace& text) const;
     // Returns whether a window begins in [from, end).
     bool any_in(TargetAddr from, TargetAddr end) const;
     // Retires the patches of these windows, without writing, because their text was
@@ -120,6 +130,9 @@ private:
     // Returns the first patch that begins after the address.
     AllStanding::const_iterator behind(TargetAddr address) const;
     Planted* covering(AllStanding::const_iterator after, TargetAddr address) const;
+    template <class Stands>
+    std::vector<TargetAddr> without(const AddressSpace& text, TargetAddr from,
+                                    TargetAddr end, Stands is_there) const;
     void retire(const std::vector<Planted*>& selected,
                 std::vector<std::unique_ptr<Planted>>& from);
 

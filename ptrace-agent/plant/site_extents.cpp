@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace dt::agent {
 
@@ -49,16 +50,78 @@ static void limit_after(PatchSite& site, TargetAddr end, TargetAddr used,
         std::min<std::uint64_t>(most_steady, limit - site.end));
 }
 
-// Limits the bytes after the extent to those before the next breakpoint or window.
-// `end` is the end of the extent before clip().
+static bool may_continue(const Instruction& insn)
+{
+    switch (insn.flow) {
+    case ControlFlow::jump:
+    case ControlFlow::jump_indirect:
+    case ControlFlow::ret:
+    case ControlFlow::stop:
+        return false;
+    default:
+        return true;
+    }
+}
+
+// Finds the first breakpoint of another tracer in a block of code. An int3 after a
+// return or jump, or before `compared`, is padding. The length of the instruction that
+// a breakpoint replaces is unknown, so nothing can be decoded after it.
+static std::optional<TargetAddr> find_int3(const ReadText& read, TargetAddr from,
+                                           TargetAddr to, TargetAddr compared)
+{
+    constexpr std::byte int3{0xcc};
+    const std::span<const std::byte> text = read(from, to > from ? to - from : 0);
+    // In most blocks no byte has this value.
+    if (std::ranges::find(text, int3) == text.end())
+        return std::nullopt;
+    bool is_padding = false;
+    for (std::size_t i = 0; i < text.size();) {
+        if (text[i] == int3 && !is_padding && from + i >= compared)
+            return from + i;
+        auto insn = x86_64.decode(text.subspan(i), from + i);
+        if (!insn)
+            return std::nullopt;
+        is_padding = is_padding || !may_continue(*insn);
+        i += insn->length;
+    }
+    return std::nullopt;
+}
+
+// Excludes the breakpoints of other tracers, for example uprobes, from the site's
+// extent. Returns the address of the first one in the blocks after the extent.
+static std::optional<TargetAddr> exclude_uprobes(const ReadText& read, PatchSite& site)
+{
+    if (find_int3(read, site.first, site.at, site.first))
+        site.first = site.at;
+    // These bytes equal the file's, or the site would have been refused.
+    const TargetAddr compared = site.at + sizeof Site::expected;
+    if (auto at = find_int3(read, site.at, site.end, compared)) {
+        site.end = *at;
+        return std::nullopt;
+    }
+    // Kept bytes may extend beyond the blocks.
+    constexpr std::uint64_t max_kept_bytes = 4;
+    TargetAddr from = site.end, to = std::max(site.beyond, site.end + max_kept_bytes);
+    for (std::uint8_t length : site.further) {
+        if (auto at = find_int3(read, from, to, compared); at || length == 0)
+            return at;
+        from = to;
+        to = to + length;
+    }
+    return find_int3(read, from, to, compared);
+}
+
+// Limits the bytes after the extent to those before `used`, and before the next
+// breakpoint or window. `end` is the end of the extent before clip().
 static void limit_blocks_after(AddressSpace& space,
                                const std::vector<TargetAddr>& breakpoints,
-                               TargetAddr end, PatchSite& site)
+                               TargetAddr end, std::optional<TargetAddr> used,
+                               PatchSite& site)
 {
     constexpr std::uint64_t most_steady = 4; // bytes of a jump's offset
     if (site.end == end)
         site.beyond = std::max(site.beyond, end);
-    TargetAddr first = end + n_examined;
+    TargetAddr first = std::min(used.value_or(end + n_examined), end + n_examined);
     auto near = std::lower_bound(breakpoints.begin(), breakpoints.end(), end);
     if (near != breakpoints.end())
         first = std::min(first, *near);
@@ -107,7 +170,8 @@ static PatchSite reported_site(const Tracepoint& tp, std::uint32_t number)
 }
 
 std::vector<PatchSite> patch_sites(AddressSpace& space,
-                                   const std::vector<Tracepoint*>& wanted)
+                                   const std::vector<Tracepoint*>& wanted,
+                                   const ReadText& read)
 {
     std::vector<TargetAddr> breakpoints;
     for (const Tracepoint* tp : space.tracepoints.without_jump(wanted)) {
@@ -119,7 +183,8 @@ std::vector<PatchSite> patch_sites(AddressSpace& space,
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         PatchSite site = reported_site(*wanted[i], static_cast<std::uint32_t>(i));
         exclude_neighbours(space, breakpoints, site);
-        limit_blocks_after(space, breakpoints, wanted[i]->end, site);
+        const std::optional<TargetAddr> used = exclude_uprobes(read, site);
+        limit_blocks_after(space, breakpoints, wanted[i]->end, used, site);
         sites.push_back(site);
     }
     return sites;

@@ -8,7 +8,8 @@
 // breakpoints and jumps in the text. The functions here shorten the ranges, so that no
 // two patches change the same byte, and no patch relies on a byte that may change.
 //
-//   patch_sites()    The extent excludes all breakpoints and existing windows. The
+//   patch_sites()    The extent excludes all breakpoints and existing windows. Other
+//                    tracers' breakpoints (uprobes) are found in the text. The
 //                    blocks after the extent end at the next of these. New sites do
 //                    not limit each other, because they may share a window.
 //   limit_by_plan()  For a site that is planned again. The extent excludes the planned
@@ -37,8 +38,10 @@ namespace dt::agent {
 bool can_jump(const Tracepoint& tp);
 // Returns the sites for plan_windows(). PatchSite::site is the index in `wanted`, which
 // is in ascending order. The extents exclude the existing windows and all breakpoints.
+// `read` reads the original text.
 std::vector<PatchSite> patch_sites(AddressSpace& space,
-                                   const std::vector<Tracepoint*>& wanted);
+                                   const std::vector<Tracepoint*>& wanted,
+                                   const ReadText& read);
 // Prepares a site to be planned again. Its window was short (fasttrap/patch.hpp), and
 // there was no place for the trampoline or the stubs. The patch may use the bytes after
 // the extent up to the next window or site. `sites` and `planned` are in ascending

@@ -17,6 +17,7 @@ public:
         sampling,      // a sample is due
         silent_client, // a thread has waited too long for the client
         full_queue,    // a signal queue was full, and the signal must be sent again
+        uprobes,       // the text of the jumps is compared (UprobeWatch)
         n_reasons,
     };
 

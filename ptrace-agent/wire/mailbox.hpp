@@ -34,8 +34,8 @@ public:
     explicit Mailbox(Fd socket);
 
     // Returns whether a ring has occurred since the last call. A ring interrupts
-    // waitpid(). Input, space for output, a timer, another descriptor (ring_for()) or
-    // SIGTERM causes it.
+    // waitpid(). Rings are caused by input, space for output, a timer, other
+    // descriptors (ring_for()) and SIGTERM.
     static bool rang();
     // Waits until something rings, or until the timeout has passed. If the timeout is
     // negative, waits without a limit.
