@@ -65,8 +65,8 @@ struct ReachedCode {
     void remove_data(const Arch& arch, const TextAt& text,
                      std::span<const TargetAddr> pointers, AddressSet& instructions,
                      const AddressSet& functions, AddressSet& targets);
-    // Returns whether known code reads or writes bytes in `range`. loaded and words
-    // must be sorted.
+    // Returns whether known code reads or writes bytes in `range`. `loaded` and
+    // `words` must be sorted.
     bool is_loaded(CodeRange range) const
     {
         return any_in(loaded, range) || any_in(words, range);

@@ -111,7 +111,7 @@ const char *dt_next(const char **at, const char *end);
 long dt_names_add(struct dt_consumer *c, const char *at, const char *end, u32 n, u32 *n_done);
 /* The module parameter that permits destructive actions. */
 extern bool dt_destructive;
-/* Handle requests of abi/ioctl.h, with the consumer's mutex held. */
+/* Handle requests that abi/ioctl.h defines, with the consumer's mutex held. */
 long dt_make_arena(struct dt_consumer *c, struct dtk_arena __user *user);
 long dt_load_program(struct dt_consumer *c, struct dtk_load __user *user);
 long dt_add_probes(struct dt_consumer *c, struct dtk_list *list);

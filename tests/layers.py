@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that every #include in the tree refers to the same or a lower layer. A layer is a directory. A directory that
-ALLOWED names is called a room, and ALLOWED lists the other rooms that it may include. A unit test may include the room
-that it tests, and everything that this room may include."""
+"""Checks that every #include in the tree refers to a directory from which the including file may include. The table
+ALLOWED lists these directories for each directory that contains source files. Such a directory is called a room. A unit
+test may include the room that it tests, and everything that this room may include."""
 import pathlib, re, subprocess, sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent

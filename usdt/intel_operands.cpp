@@ -15,7 +15,7 @@ std::string add(std::string_view term, bool minus, Operand& out)
     std::uint64_t number = 0;
     if (term[0] >= '0' && term[0] <= '9' && term.find('*') == term.npos) {
         if (!parse_number(term, number))
-            return "has a number that cannot be read";
+            return "has an invalid number";
         out.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(out.value) +
                                               (minus ? 0 - number : number));
         return "";

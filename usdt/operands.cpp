@@ -82,7 +82,7 @@ std::string parse_constant(Text& text, Operand& out)
         std::uint64_t number = 0;
         if (term[0] >= '0' && term[0] <= '9') {
             if (!parse_number(term, number))
-                return "has a number that cannot be read";
+                return "has an invalid number";
             sum += minus ? 0 - number : number;
         } else {
             if (minus || !out.symbol.empty())

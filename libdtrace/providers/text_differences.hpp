@@ -38,8 +38,8 @@ private:
     Fd mem_, pages_;
 };
 
-// A range of bytes that begins and ends with a byte that differs from the file. Fewer
-// than five equal bytes separate two differing bytes.
+// A range of bytes that begins and ends with a byte that differs from the file.
+// Differences are in the same range if fewer than five equal bytes are between them.
 struct Difference {
     TargetAddr at;
     std::vector<std::byte> now, file; // both have the same length

@@ -73,8 +73,8 @@ struct SessionState {
     void open_kernel();
     // Returns whether the user named processes, by -p or -c.
     bool has_own_targets() const;
-    // Returns the processes to search for static probes. If these are all processes,
-    // begins to watch for new ones.
+    // Returns the processes to search for static probes. If the scope contains all
+    // processes of the machine, also begins to watch for new ones.
     std::vector<ProcessSymbols*> usdt_candidates(SearchScope scope);
     // Returns the name of a process's pid provider, for example "pid123". For a
     // followed child after an exec, the pid is ps_prochandle::origin.

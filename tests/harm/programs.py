@@ -335,9 +335,9 @@ kill -INT $server; wait $server; echo $?""", ignore=("s",), user=True),
             "mariadb-admin -u root -S $PWD/s shutdown; wait $server; echo $?", "mariadb-install-db --no-defaults --datadir=$PWD/data --auth-root-authentication-method=normal >/dev/null 2>&1", ignore=("data/*", "log", "s"), user=True),
 ]
 
-# The packages of the programs that tests/harm/deaths compiles and runs.
+# The compilers and interpreters for the programs of tests/harm/deaths.
 DEATHS_PACKAGES = "default-jre-headless g++ golang-go nodejs"
-# The other tools for which tests/harm/run makes its table. binutils contains nm, which lists the functions to trace.
+# The tools that can be an argument of `tests/harm/run --tool`. binutils contains nm, which lists the functions to trace.
 TOOLS_PACKAGES = "binutils bpftrace gdb uftrace"
 
 if __name__ == "__main__":

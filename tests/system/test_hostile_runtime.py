@@ -136,9 +136,9 @@ def a_set_uid_program_that_a_followed_target_executes_does_not_map_the_arena(t):
 # Targets that leave the session, by an exit, a death or the exec of a set-uid program, at any moment after the attach
 
 def left_at_each_moment(t, how, judge, *more):
-    """Traces a target that leaves, another process of its user, and a process of another user. dtrace, its agents and
-    the other processes must live, and their calls must be counted. Calls judge(target) while all are traced and after
-    their release."""
+    """Traces three processes: a target that leaves the session, another process of the same user, and a process of
+    another user. dtrace, its agents and the two other processes must live, and the calls of these two must be counted.
+    Calls judge(target) during the session and after it."""
     jumps, breakpoints = ("-x", "follow=exec"), ("-x", "follow=exec", "-x", "mechanism=int3")
     moments = [0, *(100 << i for i in range(15)), 4_000_000] # in us
     sessions = ([(us, flags) for us in moments * 20 for flags in (jumps, breakpoints)] if t.long else

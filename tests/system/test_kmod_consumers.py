@@ -122,7 +122,7 @@ dtrace -qn 'fbt::kretprobe_rethook_handler:return, fbt::nmi_handle*:return, fbt:
 echo "status $?"
 mount -t debugfs debug /sys/kernel/debug
 """)
-def functions_that_the_hook_of_returns_calls_have_no_return_probes(output):
+def functions_called_by_the_return_hook_have_no_return_probes(output):
     contains(output.text, "the kernel does not allow the function kretprobe_rethook_handler to be traced")
     for name in ("kretprobe_rethook_handler:return", "nmi_handle:return", "nmi_handle.part.0:return"):
         contains(output.text, f"fbt:vmlinux:{name} cannot be probed: the kernel's own tracing code uses this function")

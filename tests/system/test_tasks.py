@@ -24,7 +24,7 @@ def calls_from_fifty_threads_are_recorded_without_a_drop(t):
     equal(len(rows), 400 * 50, "records")
     threads = {tid for tid, _ in rows}
     equal(len(threads), 50, "threads")
-    # Each thread's records are in order. A record contains the number of earlier calls of the thread.
+    # Each thread's records are in order. A record contains the number of calls that its thread made before.
     for thread in threads:
         equal([n for tid, n in rows if tid == thread], list(range(400)), f"thread {thread}")
 

@@ -466,8 +466,8 @@ static PyType_Spec dt_probe_spec = {
 static struct PyModuleDef dt_module = {
     PyModuleDef_HEAD_INIT,
     "dtrace_usdt",
-    "Static probes (USDT) that dtrace, bpftrace and gdb see in a Python "
-    "program.\n\n"
+    "Static probes (USDT) for Python programs. dtrace, bpftrace and gdb can "
+    "trace them.\n\n"
     "    provider = dtrace_usdt.Provider('app')\n"
     "    query = provider.probe('query-start', 'string', 'int32_t', "
     "function='parse')\n"

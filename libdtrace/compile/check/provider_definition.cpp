@@ -69,7 +69,7 @@ read_definition(std::string_view provider, std::string_view text)
             made->block = std::move(block);
             return made;
         }
-    return "its text does not define this provider";
+    return "the definition does not contain this provider";
 }
 
 std::vector<ArgumentTypes::Defined> shown_arguments(const ProviderProbe& probe)

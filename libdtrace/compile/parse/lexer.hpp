@@ -27,7 +27,7 @@
 namespace dt {
 
 // clang-format off
-#define D_KEYWORDS(X) /* X(word, name, may it be a C member's name?) */ \
+#define D_KEYWORDS(X) /* X(word, name, is usable as a C member's name) */ \
     X("auto", Auto, 0) X("break", Break, 0) X("case", Case, 0) X("char", Char, 0) \
     X("const", Const, 0) X("continue", Continue, 0) X("counter", Counter, 1) \
     X("default", Default, 0) X("do", Do, 0) X("double", Double, 0) X("else", Else, 0) \

@@ -30,7 +30,7 @@ struct Encodings {
 // Properties that the FDEs of one CIE share.
 struct Common {
     Encodings encodings{pe_unknown, DW_EH_PE_omit};
-    bool has_data = false; // has augmentation data, which start with their length
+    bool has_data = false; // has augmentation data, prefixed by its length
     std::int64_t data_factor = 1;
     CanonicalFrame at_call;
 };

@@ -1,5 +1,5 @@
 /*
- * Variables, members and array elements of D may have types of the target.
+ * D variables, members and array elements may have types of the target.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

@@ -337,7 +337,7 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
     EXPECT_GE(n_cases, n_programs * 20);
     EXPECT_GE(n_counting, n_programs / 15);
     EXPECT_GE(n_recording, n_programs / 15);
-    // Static probes for which compiled code ran more than 20 firings.
+    // Static probes of which compiled code handled more than 20 firings.
     EXPECT_GE(n_of_static, n_programs / 40);
     for (const auto& [why, n] : refused)
         std::printf("%6u %s\n", n, why.empty() ? "compiled" : why.c_str());
