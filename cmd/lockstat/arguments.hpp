@@ -25,7 +25,7 @@ struct Place {
 struct Arguments {
     std::bitset<n_event_ids> events;
     Detail detail = Detail::Times;
-    unsigned depth = 0; // frames of the stacks to record (-s)
+    unsigned depth = 0; // number of stack frames to record (-s)
     unsigned long rate = 97;
     unsigned long n_records = 10000;
     unsigned long top = 0; // number of rows to print per table; 0: all (-D)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Answers the compiler's questions about the kernel: its names, and the functions,
-// tracepoints and system calls of probes. The answers come from /proc/kallsyms and BTF,
-// so the kernel module is not needed.
+// Answers the compiler's questions about the kernel: which names the kernel defines,
+// and which functions, tracepoints and system calls a probe description means. The
+// answers come from /proc/kallsyms and BTF, so the kernel module is not needed.
 //
 // The arguments of stable providers are declared in D libraries. Compiling the
 // libraries takes a long time, so it is done only for programs that need them. The

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The text mappings that the agent knows in one address space. A changed mapping may no
-// longer contain the breakpoint or jump of a tracepoint. The agent then forgets the
-// tracepoint, and reports its probes in an event.
+// longer contain the breakpoint or jump of a tracepoint. A uprobe of another tracer may
+// have changed a jump. In both cases the agent forgets the tracepoint, and reports its
+// probes in an event.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -29,8 +30,8 @@ public:
     // Forgets the breakpoints and jumps in text that was unmapped. Does not write to
     // text that is mapped there now.
     void forget_unmapped(AddressSpace& space);
-    // Removes the jumps of which another process has changed bytes, and forgets their
-    // probes. Returns how many jumps were removed. All threads must be stopped.
+    // Removes the jumps that no longer have exactly our bytes, and forgets their probes.
+    // Returns how many jumps were removed. All threads must be stopped.
     std::size_t forget_changed(AddressSpace& space);
     // Returns the probes that were forgotten since the last call. The caller reports
     // them in an event.

@@ -51,14 +51,22 @@ static std::pair<TargetAddr, std::size_t> window_of(const Planted* planted)
     return {planted->patch.at, planted->patch.text.size()};
 }
 
-// Returns whether `text` contains the bytes of a patch. One byte may differ, because
-// setting or removing a uprobe writes one byte.
+// Returns whether `text` contains the bytes of a patch, except bytes that uprobes have
+// changed: to int3, or back to the original byte.
 template <class Iterator> static bool contains(Iterator text, const Patch& patch)
 {
-    std::size_t n_changed = 0;
-    for (std::byte each : patch.text)
-        n_changed += *text++ != each ? 1 : 0;
-    return n_changed <= 1;
+    constexpr std::byte int3{0xcc};
+    constexpr std::size_t max_changed = 2;
+    std::size_t n_ours = 0, n_changed = 0;
+    for (std::size_t k = 0; k < patch.text.size(); ++k, ++text) {
+        if (*text == patch.text[k])
+            n_ours += patch.text[k] != patch.original[k] ? 1 : 0;
+        else if (*text == int3 || *text == patch.original[k])
+            ++n_changed;
+        else
+            return false;
+    }
+    return n_ours > 0 && n_changed <= max_changed;
 }
 
 // Joins all neighbours in in_spans(). While no thread runs, the text between two
@@ -188,8 +196,8 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     return unwritten;
 }
 
-// Restores the original bytes wherever one of our jumps is still in the text. A byte
-// that has changed stays as it is.
+// Restores the original bytes wherever one of our jumps is still in the text. Bytes
+// that uprobes have changed stay as they are.
 template <class Read, class Write>
 static void put_back(std::vector<Planted*> list, Read read, Write write)
 {
@@ -265,11 +273,12 @@ bool Patches::any_in(TargetAddr from, TargetAddr end) const
     return first != standing_.end() && first->at < end;
 }
 
-// Returns the windows in [from_addr, end_addr) for which is_there() is false. Also
-// returns windows if their text cannot be read.
-template <class Stands>
-std::vector<TargetAddr> Patches::without(const AddressSpace& text, TargetAddr from_addr,
-                                         TargetAddr end_addr, Stands is_there) const
+// Returns the windows in [from_addr, end_addr) for which test() is false. Also returns
+// windows if their text cannot be read.
+template <class Test>
+std::vector<TargetAddr> Patches::windows_failing(const AddressSpace& text,
+                                                 TargetAddr from_addr,
+                                                 TargetAddr end_addr, Test test) const
 {
     std::vector<TargetAddr> found;
     std::vector<const Planted*> list;
@@ -286,7 +295,7 @@ std::vector<TargetAddr> Patches::without(const AddressSpace& text, TargetAddr fr
                 return false;
             for (std::size_t i = first; i < last; ++i) {
                 const Patch& patch = list[i]->patch;
-                if (!ok || !is_there(place_in(bytes, from, patch.at), patch))
+                if (!ok || !test(place_in(bytes, from, patch.at), patch))
                     found.push_back(patch.at);
             }
             return true;
@@ -297,15 +306,17 @@ std::vector<TargetAddr> Patches::without(const AddressSpace& text, TargetAddr fr
 std::vector<TargetAddr> Patches::gone(const AddressSpace& text, TargetAddr from,
                                       TargetAddr end) const
 {
-    return without(text, from, end,
-                   [](auto at, const Patch& patch) { return contains(at, patch); });
+    return windows_failing(text, from, end, [](auto at, const Patch& patch) {
+        return contains(at, patch);
+    });
 }
 
 std::vector<TargetAddr> Patches::changed(const AddressSpace& text) const
 {
-    return without(text, {1}, {~std::uint64_t{0}}, [](auto at, const Patch& patch) {
-        return std::equal(patch.text.begin(), patch.text.end(), at);
-    });
+    return windows_failing(
+        text, {1}, {~std::uint64_t{0}}, [](auto at, const Patch& patch) {
+            return std::equal(patch.text.begin(), patch.text.end(), at);
+        });
 }
 
 void Patches::drop(const std::vector<TargetAddr>& windows)

@@ -13,11 +13,13 @@
 // Text is overwritten only if it contains the expected bytes: the original ones, or our
 // jump. Text with other bytes is left unchanged, and the caller is informed.
 //
-// One byte of a standing patch may differ. If another tracer sets a uprobe at the start
-// of a window, the kernel writes an int3 there. A thread that reaches it executes the
-// original first instruction. It then reaches a trap byte of the jump, and continues in
-// the copy. UprobeWatch removes such patches, because removing the uprobe writes the
-// original first byte, and the bytes after it must then be the original ones, too.
+// Uprobes of other tracers may change bytes of a standing patch. Setting a uprobe writes
+// an int3 over the first byte of an instruction, usually over the jump's opcode. When a
+// thread reaches the int3, the kernel executes the original instruction and continues
+// after it. If that address is inside the jump, the byte there traps
+// (fasttrap/patch.hpp), and the thread continues in the copy. Removing the uprobe writes
+// the original byte, which would then be followed by the rest of the jump. So
+// UprobeWatch removes a changed patch.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -46,8 +48,8 @@ struct Planted {
     bool written = false;       // the jump is in the text
 };
 
-// Returns whether the text still contains the bytes of the patch. One of them may
-// differ.
+// Returns whether the text still contains the bytes of the patch, except bytes that
+// uprobes have changed.
 bool stands(const AddressSpace& text, const Planted& planted);
 
 // A pc that is in a window or a trampoline.
@@ -77,7 +79,7 @@ public:
     using MoveThreads = std::function<void(std::span<Planted* const> by_window)>;
     std::vector<Planted*> write(AddressSpace& text, const MoveThreads& move_threads);
     // Restores the original bytes where our jumps still are, and retires the patches.
-    // If one byte of a jump was changed, restores all bytes but this one.
+    // Leaves the bytes that uprobes have changed as they are.
     void take_out(AddressSpace& text, const std::vector<TargetAddr>& windows);
     // Restores the original bytes in a forked child's copy of the memory.
     void restore_in(pid_t child) const;
@@ -130,9 +132,9 @@ private:
     // Returns the first patch that begins after the address.
     AllStanding::const_iterator behind(TargetAddr address) const;
     Planted* covering(AllStanding::const_iterator after, TargetAddr address) const;
-    template <class Stands>
-    std::vector<TargetAddr> without(const AddressSpace& text, TargetAddr from,
-                                    TargetAddr end, Stands is_there) const;
+    template <class Test>
+    std::vector<TargetAddr> windows_failing(const AddressSpace& text, TargetAddr from,
+                                            TargetAddr end, Test test) const;
     void retire(const std::vector<Planted*>& selected,
                 std::vector<std::unique_ptr<Planted>>& from);
 

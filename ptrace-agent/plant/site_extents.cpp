@@ -63,13 +63,16 @@ static bool may_continue(const Instruction& insn)
     }
 }
 
-// Finds the first breakpoint of another tracer in a block of code. An int3 after a
-// return or jump, or before `compared`, is padding. The length of the instruction that
-// a breakpoint replaces is unknown, so nothing can be decoded after it.
+constexpr std::byte int3{0xcc};
+
+// Finds the first breakpoint of another tracer in a block of code. An int3 before
+// `compared` belongs to the program, because the bytes there equal the file's. An int3
+// after a return or jump is taken for padding. If an instruction cannot be decoded,
+// returns its address. Later breakpoints cannot be found, because the length of the
+// instruction under the first one is unknown.
 static std::optional<TargetAddr> find_int3(const ReadText& read, TargetAddr from,
                                            TargetAddr to, TargetAddr compared)
 {
-    constexpr std::byte int3{0xcc};
     const std::span<const std::byte> text = read(from, to > from ? to - from : 0);
     // In most blocks no byte has this value.
     if (std::ranges::find(text, int3) == text.end())
@@ -80,39 +83,52 @@ static std::optional<TargetAddr> find_int3(const ReadText& read, TargetAddr from
             return from + i;
         auto insn = x86_64.decode(text.subspan(i), from + i);
         if (!insn)
-            return std::nullopt;
+            return from + i;
         is_padding = is_padding || !may_continue(*insn);
         i += insn->length;
     }
     return std::nullopt;
 }
 
+// Finds the first breakpoint of another tracer in the blocks after a site's extent, and
+// in the bytes that may become kept bytes.
+static std::optional<TargetAddr>
+find_int3_after(const ReadText& read, const PatchSite& site, TargetAddr compared)
+{
+    constexpr std::uint64_t max_kept_bytes = 4;
+    const TargetAddr from = std::max(site.end, compared);
+    const TargetAddr to = site.end + max_kept_bytes;
+    const auto kept = read(from, to > from ? to - from : 0);
+    if (auto at = std::ranges::find(kept, int3); at != kept.end())
+        return from + static_cast<std::uint64_t>(at - kept.begin());
+    TargetAddr block = site.end, end = std::max(site.beyond, site.end);
+    if (auto at = find_int3(read, block, end, compared))
+        return at;
+    for (std::uint8_t length : site.further) {
+        block = end;
+        end = end + length;
+        if (auto at = find_int3(read, block, end, compared))
+            return at;
+    }
+    return std::nullopt;
+}
+
 // Excludes the breakpoints of other tracers, for example uprobes, from the site's
-// extent. Returns the address of the first one in the blocks after the extent.
+// extent. Returns the address of the first one in the bytes after the extent.
 static std::optional<TargetAddr> exclude_uprobes(const ReadText& read, PatchSite& site)
 {
     if (find_int3(read, site.first, site.at, site.first))
         site.first = site.at;
-    // These bytes equal the file's, or the site would have been refused.
     const TargetAddr compared = site.at + sizeof Site::expected;
     if (auto at = find_int3(read, site.at, site.end, compared)) {
         site.end = *at;
         return std::nullopt;
     }
-    // Kept bytes may extend beyond the blocks.
-    constexpr std::uint64_t max_kept_bytes = 4;
-    TargetAddr from = site.end, to = std::max(site.beyond, site.end + max_kept_bytes);
-    for (std::uint8_t length : site.further) {
-        if (auto at = find_int3(read, from, to, compared); at || length == 0)
-            return at;
-        from = to;
-        to = to + length;
-    }
-    return find_int3(read, from, to, compared);
+    return find_int3_after(read, site, compared);
 }
 
-// Limits the bytes after the extent to those before `used`, and before the next
-// breakpoint or window. `end` is the end of the extent before clip().
+// Limits the bytes after the extent to those before `used`, the next breakpoint and the
+// next window. `end` is the end of the extent before clip().
 static void limit_blocks_after(AddressSpace& space,
                                const std::vector<TargetAddr>& breakpoints,
                                TargetAddr end, std::optional<TargetAddr> used,

@@ -10,11 +10,14 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t pause_ns = 1'000'000'000;
+// The pause between two comparisons is at least min_pause_ns, and long enough that the
+// comparisons take at most 1 / max_load of a CPU.
+constexpr std::uint64_t min_pause_ns = 200'000'000;
+constexpr std::uint64_t max_load = 200;
 
 void UprobeWatch::begin()
 {
-    alarms_.set_if_unset(Alarms::uprobes, monotonic_ns() + pause_ns);
+    alarms_.set_if_unset(Alarms::uprobes, monotonic_ns() + min_pause_ns);
 }
 
 void UprobeWatch::window_trapped(const AddressSpace& space, TargetAddr at)
@@ -28,13 +31,14 @@ void UprobeWatch::window_trapped(const AddressSpace& space, TargetAddr at)
         alarms_.set(Alarms::uprobes, monotonic_ns());
 }
 
-// Returns whether the address space has jumps.
-bool UprobeWatch::compare(const std::shared_ptr<AddressSpace>& space)
+// Removes the jumps that uprobes have changed. Returns whether the address space must be
+// checked again.
+bool UprobeWatch::check(const std::shared_ptr<AddressSpace>& space)
 {
     if (!space->patches.changed(*space).empty()) {
         StoppedWorld world(tracees_, space);
         if (world.any_thread() == nullptr || space->budget.given_up())
-            return true; // it is released, or has ended
+            return true; // all threads have ended, or the main loop will release them
         // The linker may just have unmapped the text.
         space->known_text.forget_unmapped(*space);
         const std::size_t n = space->known_text.forget_changed(*space);
@@ -42,9 +46,11 @@ bool UprobeWatch::compare(const std::shared_ptr<AddressSpace>& space)
         if (n != 0)
             client_.report_error(
                 space->owner(),
-                std::to_string(n) + (n == 1 ? " jump was" : " jumps were") +
-                    " removed, because another tracer has set breakpoints at the same "
-                    "instructions (for example, uprobes of bpftrace or perf)");
+                "another tracer (for example, bpftrace or perf) has set breakpoints "
+                "at " +
+                    std::to_string(n) + (n == 1 ? " place" : " places") +
+                    " where dtrace has a jump; dtrace has removed its jumps there, and "
+                    "their probes no longer fire");
     }
     if (space->known_text.has_forgotten())
         client_wait_.report_libraries_changed(space->owner());
@@ -55,13 +61,18 @@ void UprobeWatch::compare_if_due()
 {
     if (!alarms_.is_due(Alarms::uprobes))
         return;
+    alarms_.set(Alarms::uprobes, 0); // it may be set again during the comparison
+    const std::uint64_t begins = monotonic_ns();
     std::set<std::shared_ptr<AddressSpace>> spaces;
     for (const auto& [pid, process] : tracees_.processes())
         spaces.insert(process->space);
     bool any = false;
     for (const std::shared_ptr<AddressSpace>& space : spaces)
-        any = compare(space) || any;
-    alarms_.set(Alarms::uprobes, any ? monotonic_ns() + pause_ns : 0);
+        any = check(space) || any;
+    const std::uint64_t now = monotonic_ns();
+    if (any)
+        alarms_.set_if_unset(Alarms::uprobes,
+                             now + std::max(min_pause_ns, (now - begins) * max_load));
 }
 
 } // namespace dt::agent

@@ -2,16 +2,19 @@
 // Detects that another tracer has set a uprobe where one of our jumps is, and removes
 // the jump.
 //
-//   text      e9 d0 d1 d2 d3   our jump, over `sub $8,%rsp` (48 83 ec 08) and `push`
-//   set       cc d0 d1 d2 d3   the kernel executes the sub, from the file
-//   removed   48 d0 d1 d2 d3   no instruction of the program
-//   mended    cc 83 ec 08 53   what this class makes of the second line
+//   original  48 83 ec 08 53   sub $8,%rsp; push %rbx
+//   jump      e9 d0 d1 d2 d3
+//   set       cc d0 d1 d2 d3   the kernel executes the original sub
+//   removed   48 d0 d1 d2 d3   not valid code
 //
-// The kernel reports neither. So the text of all jumps is compared with the expected
-// bytes every second, and at once if a thread traps inside a window.
+// This class restores d0 to d3 to the original bytes while the uprobe is set.
 //
-// Not covered: a uprobe that is set and removed within a second, if no thread reaches
-// it, but a thread reaches the first byte before the next comparison.
+// The kernel does not report that a uprobe is set or removed. So the text of all jumps
+// is compared with the expected bytes several times a second, and at once if a thread
+// traps inside a window.
+//
+// Not covered: a uprobe that is set and removed between two comparisons, if no thread
+// traps in the window meanwhile.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -31,16 +34,18 @@ public:
     {
     }
 
-    // Begins to compare the text. Called after jumps were written.
+    // Starts the periodic comparison if it is not running. Called after jumps were
+    // written.
     void begin();
-    // Called when a thread has trapped inside the window that contains `at`. If the
-    // window's text has changed, the next compare_if_due() compares all text.
+    // Called when a thread has trapped at `at`, inside a window. If the window's text has
+    // changed, the next compare_if_due() compares all text.
     void window_trapped(const AddressSpace& space, TargetAddr at);
-    // Compares the text if it is time. No target may be stopped.
+    // Compares the text if the alarm is due. Must be called while no target is stopped,
+    // because it may stop targets.
     void compare_if_due();
 
 private:
-    bool compare(const std::shared_ptr<AddressSpace>& space);
+    bool check(const std::shared_ptr<AddressSpace>& space);
 
     Tracees& tracees_;
     ClientLink& client_;

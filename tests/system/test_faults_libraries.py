@@ -6,7 +6,7 @@ import json, pathlib, subprocess, time
 from faults import *
 from harness import *
 
-# Three threads repeatedly load a library, call it and unload it. Each thread makes at least the given number of rounds,
+# Three threads repeatedly load a library, call it and unload it. Each thread does at least the given number of rounds,
 # and continues until stdin is closed.
 STORM = """
 import ctypes, _ctypes, itertools, sys, threading

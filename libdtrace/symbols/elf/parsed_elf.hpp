@@ -39,7 +39,7 @@ public:
     CodePlaces code_places() override;
     StaticProbes static_probes() override;
 
-    // Returns whether the file or its debug file has DWARF. Does not open it.
+    // Returns whether the file or its debug file has DWARF. Does not read the DWARF.
     bool has_debug_types();
     // Copies the bytes at a link-time address from the file. Returns false if the file
     // does not contain all of the bytes.

@@ -119,7 +119,7 @@ public:
         if (n_told_++ < most)
             out_.troubles.push_back(trouble);
     }
-    // Adds messages of the parsers, which have already limited the number of messages.
+    // Adds messages from the parsers, which have already limited the number of messages.
     void tell_all(const std::vector<std::string>& troubles)
     {
         out_.troubles.insert(out_.troubles.end(), troubles.begin(), troubles.end());

@@ -18,8 +18,8 @@ struct Counted {
     std::uint64_t all() const { return on_cpus + shared + by_engine; }
 };
 
-// Returns how many events were counted per CPU, in the shared counters and in the
-// engine.
+// Returns how many events were counted in the counters of CPUs, in the shared counters,
+// and by the engine.
 Counted counted(InProcess& runtime);
 std::uint64_t fired_by_engine(InProcess& runtime);
 
