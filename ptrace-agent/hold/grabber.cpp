@@ -2,6 +2,7 @@
 #include "ptrace-agent/hold/grabber.hpp"
 
 #include "ptrace-agent/hold/refusals.hpp"
+#include "ptrace-agent/hold/seize.hpp"
 
 #include "base/clock_ns.hpp"
 #include "base/regular_file.hpp"
@@ -39,12 +40,16 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
                 return Error{Code::busy, "it creates threads faster than dtrace can "
                                          "attach to them; nothing in the process was "
                                          "changed"};
-            if (ptrace(PTRACE_SEIZE, tid, nullptr, seize_options) == 0) {
+            const int error = seize(tid);
+            if (error == 0) {
                 tracees_.add_thread(process, tid).age = ThreadAge::known;
                 found_new = true;
                 continue;
             }
-            int error = errno;
+            if (error == EINTR) { // a thread waits in execve(2) for those seized so far
+                found_new = true;
+                break;
+            }
             const char state = thread_state(process.pid, tid);
             if (error == ESRCH || state == 'Z' || state == '\0') {
                 found_new =

@@ -2,6 +2,7 @@
 #include "ptrace-agent/wire/mailbox.hpp"
 
 #include "base/no_signals.hpp"
+#include "base/signal_timer.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -79,21 +80,10 @@ void Mailbox::ring_in_ms(int ms)
     ring_again(ms);
 }
 
-// Creates a timer that sends SIGALRM. Only the main thread receives the signal, because
-// helper threads block all signals. Returns nothing on failure.
-static std::optional<timer_t> make_timer()
-{
-    sigevent event{};
-    event.sigev_notify = SIGEV_SIGNAL;
-    event.sigev_signo = SIGALRM;
-    timer_t made;
-    return timer_create(CLOCK_MONOTONIC, &event, &made) == 0 ? std::optional(made)
-                                                             : std::nullopt;
-}
-
 void Mailbox::interrupt_every_ms(int ms)
 {
-    static const std::optional<timer_t> timer = make_timer();
+    // Only the main thread receives the signal, because helper threads block it.
+    static const std::optional<timer_t> timer = make_signal_timer(SIGALRM);
     if (!timer)
         return;
     itimerspec every{};
@@ -103,7 +93,8 @@ void Mailbox::interrupt_every_ms(int ms)
 
 void Mailbox::ring_at(std::uint64_t when_ns)
 {
-    static const std::optional<timer_t> timer = make_timer();
+    // Only the main thread receives the signal, because helper threads block it.
+    static const std::optional<timer_t> timer = make_signal_timer(SIGALRM);
     if (!timer)
         return;
     itimerspec at{};

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/hold/seize.hpp"
+
+#include "base/signal_timer.hpp"
+#include "process/proc_files.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+
+#include <cerrno>
+#include <csetjmp>
+#include <unistd.h>
+
+namespace dt::agent {
+
+static sigjmp_buf leave;
+static volatile sig_atomic_t in_seize;
+
+static void on_timeout(int)
+{
+    if (in_seize)
+        siglongjmp(leave, 1);
+}
+
+static std::optional<timer_t> seize_timer()
+{
+    struct sigaction action = {};
+    action.sa_handler = on_timeout;
+    sigaction(SIGUSR1, &action, nullptr);
+    return make_signal_timer(SIGUSR1);
+}
+
+// Sends the signal every `ms` milliseconds, or never again if `ms` is 0. One signal is
+// not enough, because it may arrive before the call begins.
+static void interrupt_every(const std::optional<timer_t>& timer, long ms)
+{
+    itimerspec every{};
+    every.it_value.tv_nsec = every.it_interval.tv_nsec = ms * 1'000'000;
+    if (timer)
+        timer_settime(*timer, 0, &every, nullptr);
+}
+
+int seize(pid_t tid)
+{
+    constexpr long timeout_ms = 20;
+    static const std::optional<timer_t> timer = seize_timer();
+    volatile int error = 0;
+    if (sigsetjmp(leave, 1) == 0) {
+        in_seize = 1;
+        interrupt_every(timer, timeout_ms);
+        if (ptrace(PTRACE_SEIZE, tid, nullptr, seize_options) != 0)
+            error = errno;
+    } else {
+        error = EINTR;
+    }
+    in_seize = 0;
+    interrupt_every(timer, 0);
+    // The signal may have arrived after the call had succeeded.
+    if (error == EINTR && status_number(thread_status(tid, tid), "TracerPid") ==
+                              static_cast<std::uint64_t>(getpid()))
+        error = 0;
+    return error;
+}
+
+} // namespace dt::agent
