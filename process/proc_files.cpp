@@ -94,29 +94,54 @@ std::uint64_t thread_run_ns(pid_t pid, pid_t tid)
     return std::strtoull(times.c_str(), nullptr, 10);
 }
 
-bool is_in_exec(pid_t pid, pid_t tid)
+std::optional<BlockedCall> blocked_call(pid_t pid, pid_t tid)
 {
-    std::string call =
+    const std::string text =
         read_proc_file(pid, "task/" + std::to_string(tid) + "/syscall", 64);
-    char* end = nullptr;
     // The file begins with "running" or -1 if the thread is not blocked in a system
     // call.
-    long number = std::strtol(call.c_str(), &end, 10);
-    return end != call.c_str() && (number == SYS_execve || number == SYS_execveat);
+    BlockedCall call;
+    if (std::sscanf(text.c_str(), "%ld 0x%lx", &call.number, &call.first) != 2 ||
+        call.number < 0)
+        return std::nullopt;
+    return call;
+}
+
+bool is_in_exec(pid_t pid, pid_t tid)
+{
+    const auto call = blocked_call(pid, tid);
+    return call && (call->number == SYS_execve || call->number == SYS_execveat);
+}
+
+// Returns the names in a directory that are positive numbers.
+static std::vector<pid_t> numbers_in(const char* path)
+{
+    std::vector<pid_t> numbers;
+    std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(path), closedir);
+    if (!dir)
+        return numbers;
+    while (dirent* entry = readdir(dir.get())) {
+        if (pid_t number = std::atoi(entry->d_name); number > 0)
+            numbers.push_back(number);
+    }
+    return numbers;
 }
 
 std::vector<pid_t> threads_of(pid_t pid)
 {
-    std::vector<pid_t> tids;
-    std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(proc_path(pid, "task").c_str()),
-                                            closedir);
-    if (!dir)
-        return tids;
-    while (dirent* entry = readdir(dir.get())) {
-        if (pid_t tid = std::atoi(entry->d_name); tid > 0)
-            tids.push_back(tid);
-    }
-    return tids;
+    return numbers_in(proc_path(pid, "task").c_str());
+}
+
+std::vector<pid_t> pids_in_proc()
+{
+    return numbers_in("/proc");
+}
+
+std::optional<bool> share_memory(pid_t a, pid_t b)
+{
+    constexpr int kcmp_vm = 1; // KCMP_VM
+    const long differ = syscall(SYS_kcmp, a, b, kcmp_vm, 0, 0);
+    return differ < 0 ? std::nullopt : std::optional(differ == 0);
 }
 
 bool has_shadow_stack(pid_t pid)

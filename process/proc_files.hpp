@@ -38,10 +38,24 @@ char thread_state(pid_t pid, pid_t tid);
 // kernel does not count that.
 std::uint64_t thread_run_ns(pid_t pid, pid_t tid);
 
+// A system call in which a thread is blocked: its number and its first argument.
+struct BlockedCall {
+    long number = -1;
+    std::uint64_t first = 0;
+};
+// Returns nullopt if the thread is not blocked in a system call, or if this user may
+// not know it.
+std::optional<BlockedCall> blocked_call(pid_t pid, pid_t tid);
 // Returns whether the thread is blocked in execve(2) or execveat(2).
 bool is_in_exec(pid_t pid, pid_t tid);
 
 std::vector<pid_t> threads_of(pid_t pid);
+// Returns the ids of all processes in this pid namespace.
+std::vector<pid_t> pids_in_proc();
+
+// Returns whether two processes share their memory (CLONE_VM). Returns nullopt if
+// kcmp(2) is not available or not permitted.
+std::optional<bool> share_memory(pid_t a, pid_t b);
 
 // Returns whether a thread of the process has a shadow stack (x86_Thread_features,
 // Linux 6.6).

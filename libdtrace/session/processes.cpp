@@ -277,22 +277,6 @@ std::unique_ptr<ProcessSymbols> Processes::open_symbols(pid_t pid)
     return opened ? std::move(*opened) : nullptr;
 }
 
-std::vector<pid_t> pids_in_proc()
-{
-    std::vector<pid_t> pids;
-    std::error_code failed;
-    for (std::filesystem::directory_iterator at("/proc", failed), last;
-         !failed && at != last; at.increment(failed)) {
-        const std::string name = at->path().filename();
-        pid_t pid = 0;
-        auto [end, error] =
-            std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (error == std::errc{} && end == name.data() + name.size())
-            pids.push_back(pid);
-    }
-    return pids;
-}
-
 ReadableProcesses Processes::all_readable()
 {
     ReadableProcesses all;

@@ -25,9 +25,6 @@
 
 namespace dt {
 
-// Returns the pids that this user may see.
-std::vector<pid_t> pids_in_proc();
-
 struct ReadableProcesses {
     std::vector<ProcessSymbols*> symbols;
     std::size_t n_forbidden = 0; // processes that this user may not read

@@ -215,11 +215,8 @@ static bool same_group(pid_t pid, pid_t tid)
 
 static bool same_memory(pid_t parent, pid_t child, int event)
 {
-    long differ = syscall(SYS_kcmp, parent, child, 1 /* KCMP_VM */, 0, 0);
-    if (differ >= 0)
-        return differ == 0;
-    // kcmp(2) is not available. Assume that only a child of fork(2) has its own memory.
-    return event != PTRACE_EVENT_FORK;
+    // By default, assume that only a child of fork(2) has its own memory.
+    return share_memory(parent, child).value_or(event != PTRACE_EVENT_FORK);
 }
 
 void Follower::handle_new_task(Thread& parent)

@@ -17,6 +17,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <optional>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -75,6 +76,61 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
     return Ok{};
 }
 
+// Returns whether the thread waits in the kernel for a vfork child that has neither
+// executed a program nor exited.
+static bool waits_for_vfork(AddressSpace& space, const Thread& thread)
+{
+    const pid_t pid = thread.process->pid;
+    const auto call = blocked_call(pid, thread.tid);
+    if (!call || thread_state(pid, thread.tid) != 'D')
+        return false;
+    std::uint64_t flags = call->first;
+    switch (call->number) {
+    case SYS_vfork:
+        return true;
+    case SYS_clone3: // the argument points to a structure that begins with the flags
+        return space.read_value(TargetAddr{call->first}, flags) &&
+               (flags & CLONE_VFORK) != 0;
+    case SYS_clone:
+        return (flags & CLONE_VFORK) != 0;
+    default:
+        return false;
+    }
+}
+
+Result<bool> Grabber::seize_guests(pid_t target, std::uint64_t& ends)
+{
+    bool any = false;
+    for (bool found_new = true; found_new;) {
+        found_new = false;
+        for (pid_t pid : pids_in_proc()) {
+            if (tracees_.find_process(pid) != nullptr ||
+                !share_memory(target, pid).value_or(false))
+                continue;
+            const Process* owner = tracees_.find_process(target);
+            if (owner == nullptr)
+                return Error{Code::not_found, "it exited during the attempt"};
+            Process& guest = tracees_.add_process(pid, owner->space);
+            guest.parent = target;
+            auto seized = seize_all(guest, ends);
+            Process* left = tracees_.find_process(pid);
+            if (left != nullptr && left->threads.empty())
+                tracees_.remove_process(pid);
+            if (!seized && seized.error().code != Code::not_found)
+                return seized.error().during("process " + std::to_string(pid) +
+                                             " shares its memory");
+            found_new = found_new || seized;
+        }
+        any = any || found_new;
+    }
+    Process* owner = any ? tracees_.find_process(target) : nullptr;
+    if (owner != nullptr)
+        for (auto& [tid, thread] : owner->threads)
+            thread->in_vfork =
+                thread->in_vfork || waits_for_vfork(*owner->space, *thread);
+    return any;
+}
+
 // A thread that is seized inside clone(2) may still create an untraced thread. So this
 // function is called after all threads have stopped. The kernel's list of threads may
 // end early if a thread exits, so the number of threads is compared as well.
@@ -120,6 +176,26 @@ bool Grabber::await_exec(const AddressSpace& space)
     return false;
 }
 
+void Grabber::learn_signals(StoppedWorld& world)
+{
+    AddressSpace& space = world.space();
+    for (Thread* thread : tracees_.threads_in(space)) {
+        if (thread->is_stopped())
+            trap_signals_.learn_mask(*thread);
+    }
+    if (Thread* thread = world.any_thread())
+        trap_signals_.learn_action(*thread->process, *thread);
+    for (auto& [pid, process] : tracees_.processes()) {
+        if (process->space.get() != &space || process->trap_action.known)
+            continue;
+        auto stopped = std::ranges::find_if(process->threads, [](const auto& each) {
+            return each.second->is_stopped();
+        });
+        if (stopped != process->threads.end())
+            trap_signals_.learn_action(*process, *stopped->second);
+    }
+}
+
 Reply Grabber::grab(Reader& in)
 {
     auto pid = in.get<pid_t>();
@@ -142,6 +218,10 @@ Reply Grabber::grab(Reader& in)
     // exec.
     if (seized)
         process.space->reopen();
+    if (seized) {
+        if (auto guests = seize_guests(pid, seize_ends); !guests)
+            seized = guests.error();
+    }
     if (seized && has_ended(requested))
         seized =
             Error{Code::not_found, "it exited, and another process now has its pid"};
@@ -160,10 +240,15 @@ Reply Grabber::grab(Reader& in)
     std::shared_ptr<AddressSpace> space;
     std::optional<StoppedWorld> stopped;
     auto seize_missed = [&] {
-        if (tracees_.find_process(pid) == nullptr || !has_missed_thread(process))
+        if (tracees_.find_process(pid) == nullptr)
             return false;
-        seized = seize_all(process, seize_ends);
-        return true;
+        const bool missed = has_missed_thread(process);
+        if (missed)
+            seized = seize_all(process, seize_ends);
+        auto guests = seized ? seize_guests(pid, seize_ends) : Result<bool>(false);
+        if (!guests)
+            seized = guests.error();
+        return missed || !guests || *guests;
     };
     const std::uint64_t timeout_ns = tracees_.exec_timeout_ns(pid);
     const std::uint64_t ends = monotonic_ns() + timeout_ns;
@@ -187,12 +272,7 @@ Reply Grabber::grab(Reader& in)
     if (tracees_.find_process(pid) == nullptr)
         return Error{Code::not_found, doing + ": it exited during the attempt"};
     StoppedWorld& world = *stopped;
-    for (Thread* thread : tracees_.threads_in(*space)) {
-        if (thread->is_stopped())
-            trap_signals_.learn_mask(*thread);
-    }
-    if (Thread* thread = world.any_thread())
-        trap_signals_.learn_action(*thread->process, *thread);
+    learn_signals(world);
     space->known_text.record_grab(space->proc_tid());
     return Writer().put(process.n_execs).body();
 }

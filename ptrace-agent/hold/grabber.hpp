@@ -35,6 +35,13 @@ private:
     // time `ends`, in ns. If `ends` is 0, the first pass has no deadline and then sets
     // `ends`.
     Result<Ok> seize_all(Process& process, std::uint64_t& ends);
+    // Attaches to the other processes that share the target's memory, such as vfork
+    // children. They execute the same text, so they would reach its breakpoints.
+    // Returns whether a process was added.
+    Result<bool> seize_guests(pid_t target, std::uint64_t& ends);
+    // Reads the signal masks, and the actions for SIGTRAP, of all processes in a stopped
+    // address space.
+    void learn_signals(StoppedWorld& world);
     // Returns whether the process seems to have a thread that is not traced.
     bool has_missed_thread(const Process& process);
     // Waits for a thread that is inside execve(2). Returns false if there is no such

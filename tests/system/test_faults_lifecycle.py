@@ -3,6 +3,7 @@ import os, pathlib, pty, re, resource, shutil, signal, subprocess, time
 
 from faults import *
 from harness import *
+from traced import ready, victim
 
 WORK = "pid$target:a.out:work:entry,pid$target:a.out:work:return { @[probename] = count(); }"
 
@@ -86,6 +87,24 @@ def tasks_created_by_clone_are_traced_if_they_share_the_memory(t):
         said, entries, returns = lives(t, "clones 30", flags)
         contains(said, "good 150 ")
         equal((entries, returns), (calls(said) + 1, calls(said) + 1), "firings")
+
+def processes_that_share_the_memory_of_a_target_are_traced_from_the_attach_on(t):
+    """B11: such a process executes the same text, so it reaches the same breakpoints"""
+    for how in ("clone", "vfork"):
+        for flags in BOTH:
+            with held(victim(t, "sharer", how)) as target:
+                ready(target)
+                with Tracer(t, "pid$target:a.out:work:entry { @entries = count(); } "
+                            'END { printa("entries %@d\\n", @entries); }', target.pid, flags=flags) as tracer:
+                    target.stdin.write("x" * 100)
+                    target.stdin.flush()
+                    time.sleep(0.5) # the processes run with probes during this time
+                    n_fired = found(tracer.finish(), "entries")
+                    equal(n_fired >= 100 and (how == "vfork" or n_fired > 200), True, f"{how} {flags}: {n_fired} entries")
+                untouched(target.pid)
+                time.sleep(0.2) # without probes
+                said, _ = target.communicate(timeout=30)
+                equal((said, target.returncode), ("exited with 3\n", 0), f"{how} {flags}: the child, the parent")
 
 def tasks_that_the_kernel_does_not_report_continue_through_jumps(t):
     """B12: the tasks are created with CLONE_UNTRACED. A breakpoint would kill them, which is a known limitation."""

@@ -111,19 +111,21 @@ TEST(Signals, KillTheProcessThatTheyKillWithoutProbes)
 // when the agent stops the thread.
 TEST(Signals, OfDispatchedSystemCallsAreDeliveredOnceEvenIfTheThreadIsStoppedOften)
 {
-    FreeVictim target({victim("taken"), "dispatched", "300000"});
-    EXPECT_EQ(target.read_line(), "ready");
-    // The target may exit at any time after a grab, so its sites are read now.
-    const std::vector sites{entry_site(target.pid(), "work", 1)};
     int n_grabs = 0;
-    for (bool runs = true; runs; ++n_grabs) {
-        Session session;
-        runs = static_cast<bool>(session.agent().grab(target.pid()));
-        if (!runs)
-            break;
-        (void)session.agent().plant(target.pid(), sites);
+    // On a busy machine, a target ends after a few grabs.
+    while (n_grabs <= 10) {
+        FreeVictim target({victim("taken"), "dispatched", "300000"});
+        ASSERT_EQ(target.read_line(), "ready");
+        // The target may exit at any time after a grab, so its sites are read now.
+        const std::vector sites{entry_site(target.pid(), "work", 1)};
+        for (bool runs = true; runs; ++n_grabs) {
+            Session session;
+            runs = static_cast<bool>(session.agent().grab(target.pid()));
+            if (!runs)
+                break;
+            (void)session.agent().plant(target.pid(), sites);
+        }
+        ASSERT_EQ(target.finish(), 0);
+        ASSERT_NE(target.rest.find("good 300000"), std::string::npos) << target.rest;
     }
-    EXPECT_EQ(target.finish(), 0);
-    EXPECT_NE(target.rest.find("good 300000"), std::string::npos) << target.rest;
-    EXPECT_GT(n_grabs, 10);
 }
