@@ -103,14 +103,19 @@ Result<bool> Grabber::seize_guests(pid_t target, std::uint64_t& ends)
     bool any = false;
     for (bool found_new = true; found_new;) {
         found_new = false;
+        const Process* owner = tracees_.find_process(target);
+        if (owner == nullptr)
+            return Error{Code::not_found, "it exited during the attempt"};
+        const std::shared_ptr<AddressSpace> space = owner->space;
+        const pid_t tid = space->proc_tid();
         for (pid_t pid : pids_in_proc()) {
+            // A thread that has exited has no memory, like the kernel's own threads.
+            // These have no executable.
             if (tracees_.find_process(pid) != nullptr ||
-                !share_memory(target, pid).value_or(false))
+                !share_memory(tid, pid).value_or(false) ||
+                read_proc_link(pid, "exe").empty())
                 continue;
-            const Process* owner = tracees_.find_process(target);
-            if (owner == nullptr)
-                return Error{Code::not_found, "it exited during the attempt"};
-            Process& guest = tracees_.add_process(pid, owner->space);
+            Process& guest = tracees_.add_process(pid, space);
             guest.parent = target;
             auto seized = seize_all(guest, ends);
             Process* left = tracees_.find_process(pid);
