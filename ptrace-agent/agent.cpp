@@ -222,6 +222,13 @@ void Agent::process_ended(const Process& process, WaitStatus status)
 {
     ended_ = process.space;
     rseq_.allow(*ended_);
+    // The pid of the owner may be reused while a guest still uses the memory.
+    if (process.pid == ended_->owner())
+        for (auto& [pid, other] : tracees_.processes())
+            if (other->space == ended_ && pid != process.pid) {
+                ended_->hand_over(pid);
+                break;
+            }
     std::vector<pid_t> unannounced;
     for (auto& [orphan, stop] : tracees_.early_stops())
         unannounced.push_back(orphan);

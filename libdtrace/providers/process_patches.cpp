@@ -212,12 +212,17 @@ private:
 
     // Finds a jump whose opcode a uprobe has overwritten with an int3, which is then the
     // first differing byte. When the uprobe was removed, the kernel has overwritten the
-    // int3 with the byte of the file.
+    // int3 with the byte of the file. The runtime must know a site there.
     std::optional<TargetAddr> jump_without_opcode(TargetAddr at) const
     {
         const TargetAddr start = memory_.value<std::byte>(at) == int3 ? at : at - 1;
-        return start >= done_ && destination(start) ? std::optional(start)
-                                                    : std::nullopt;
+        const auto to = start >= done_ ? destination(start) : std::nullopt;
+        if (!to)
+            return std::nullopt;
+        for (const dt_rt_site& site : runtime_.between(*to, *to + max_trampoline_bytes))
+            if (site.at - start.value < max_window_bytes)
+                return start;
+        return std::nullopt;
     }
 
     void explain(const Difference& difference)
@@ -291,11 +296,12 @@ private:
         found_.patches.back().trampoline = to;
     }
 
+    // Adds the bytes after the opcode at `at`. An int3 there is another tracer's.
     void add_jump_without_opcode(TargetAddr at)
     {
         const TargetAddr to = *destination(at);
-        add(ProcessPatch::jump, at, jump_bytes,
-            "a jump to " + hex_text(to.value) +
+        add(ProcessPatch::jump, at + 1, jump_bytes - 1,
+            "the displacement of a jump to " + hex_text(to.value) +
                 ", whose opcode another tracer has overwritten");
         found_.patches.back().trampoline = to;
     }

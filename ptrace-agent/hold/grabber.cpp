@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <optional>
 #include <sched.h>
+#include <sstream>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@ namespace dt::agent {
 Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
 {
     const pid_t pid = process.pid;
+    bool interrupted = false;
     for (bool found_new = true; found_new;) {
         found_new = false;
         for (pid_t tid : threads_of(process.pid)) {
@@ -38,9 +40,12 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
                 tracees_.early_stops().count(tid) != 0)
                 continue;
             if (ends != 0 && monotonic_ns() >= ends)
-                return Error{Code::busy, "it creates threads faster than dtrace can "
-                                         "attach to them; nothing in the process was "
-                                         "changed"};
+                return Error{Code::busy,
+                             interrupted
+                                 ? "its exec did not finish in time; nothing in the "
+                                   "process was changed, so try again"
+                                 : "it creates threads faster than dtrace can attach "
+                                   "to them; nothing in the process was changed"};
             const int error = seize(tid);
             if (error == 0) {
                 tracees_.add_thread(process, tid).age = ThreadAge::known;
@@ -48,7 +53,9 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
                 continue;
             }
             if (error == EINTR) { // a thread waits in execve(2) for those seized so far
-                found_new = true;
+                if (!interrupted)
+                    ends = monotonic_ns() + tracees_.exec_timeout_ns(pid);
+                interrupted = found_new = true;
                 break;
             }
             const char state = thread_state(process.pid, tid);
@@ -98,9 +105,26 @@ static bool waits_for_vfork(AddressSpace& space, const Thread& thread)
     }
 }
 
-Result<bool> Grabber::seize_guests(pid_t target, std::uint64_t& ends)
+// Returns the fields of /proc/PID/stat that describe a process's memory. Processes that
+// share their memory have equal fields.
+static std::string memory_layout(pid_t pid)
+{
+    constexpr int start_code = 26, start_stack = 28, start_data = 45, env_end = 51;
+    const std::string stat = read_proc_file(pid, "stat");
+    std::istringstream words(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
+    std::string layout, word;
+    for (int field = 3; words >> word; ++field) {
+        if ((field >= start_code && field <= start_stack) ||
+            (field >= start_data && field < env_end))
+            layout += word + " ";
+    }
+    return layout;
+}
+
+Result<bool> Grabber::seize_guests(pid_t target, std::set<pid_t>& known)
 {
     bool any = false;
+    std::uint64_t ends = monotonic_ns() + stop_timeout_ns;
     for (bool found_new = true; found_new;) {
         found_new = false;
         const Process* owner = tracees_.find_process(target);
@@ -108,13 +132,22 @@ Result<bool> Grabber::seize_guests(pid_t target, std::uint64_t& ends)
             return Error{Code::not_found, "it exited during the attempt"};
         const std::shared_ptr<AddressSpace> space = owner->space;
         const pid_t tid = space->proc_tid();
+        const std::string layout = memory_layout(tid);
         for (pid_t pid : pids_in_proc()) {
-            // A thread that has exited has no memory, like the kernel's own threads.
-            // These have no executable.
-            if (tracees_.find_process(pid) != nullptr ||
-                !share_memory(tid, pid).value_or(false) ||
-                read_proc_link(pid, "exe").empty())
+            if (tracees_.find_process(pid) != nullptr || known.count(pid) != 0)
                 continue;
+            // kcmp(2) waits while a process is inside execve(2), so it is called only
+            // for processes that are likely to share the memory. A thread that has
+            // exited has no memory, like the kernel's own threads. These have no
+            // executable.
+            if (memory_layout(pid) != layout ||
+                !share_memory(tid, pid).value_or(false) ||
+                read_proc_link(pid, "exe").empty()) {
+                known.insert(pid);
+                continue;
+            }
+            if (pid == getpid() || pid == getppid())
+                return Error{Code::permission, "it shares the memory of dtrace"};
             Process& guest = tracees_.add_process(pid, space);
             guest.parent = target;
             auto seized = seize_all(guest, ends);
@@ -126,13 +159,11 @@ Result<bool> Grabber::seize_guests(pid_t target, std::uint64_t& ends)
                                              " shares its memory");
             found_new = found_new || seized;
         }
+        if (found_new)
+            for (Thread* thread : tracees_.threads_in(*space))
+                thread->in_vfork = thread->in_vfork || waits_for_vfork(*space, *thread);
         any = any || found_new;
     }
-    Process* owner = any ? tracees_.find_process(target) : nullptr;
-    if (owner != nullptr)
-        for (auto& [tid, thread] : owner->threads)
-            thread->in_vfork =
-                thread->in_vfork || waits_for_vfork(*owner->space, *thread);
     return any;
 }
 
@@ -190,14 +221,13 @@ void Grabber::learn_signals(StoppedWorld& world)
     }
     if (Thread* thread = world.any_thread())
         trap_signals_.learn_action(*thread->process, *thread);
-    for (auto& [pid, process] : tracees_.processes()) {
-        if (process->space.get() != &space || process->trap_action.known)
-            continue;
-        auto stopped = std::ranges::find_if(process->threads, [](const auto& each) {
-            return each.second->is_stopped();
-        });
-        if (stopped != process->threads.end())
-            trap_signals_.learn_action(*process, *stopped->second);
+    // Any of the guests may exit during the call.
+    for (pid_t tid : tracees_.tids_in(space)) {
+        Thread* thread = tracees_.find_thread(tid);
+        if (thread != nullptr && thread->process->is_guest() &&
+            !thread->process->trap_action.known && thread->is_stopped() &&
+            !thread->in_vfork && thread->event() == PTRACE_EVENT_STOP)
+            trap_signals_.learn_action(*thread->process, *thread);
     }
 }
 
@@ -217,6 +247,8 @@ Reply Grabber::grab(Reader& in)
     Process& process =
         tracees_.add_process(pid, std::make_shared<AddressSpace>(pid, table_));
     process.is_target = true;
+    const std::shared_ptr<AddressSpace> held = process.space;
+    std::set<pid_t> no_guests; // processes that do not share the memory
     std::uint64_t seize_ends = 0;
     auto seized = seize_all(process, seize_ends);
     // If the process executed a program before it was seized, no event reported the
@@ -224,20 +256,27 @@ Reply Grabber::grab(Reader& in)
     if (seized)
         process.space->reopen();
     if (seized) {
-        if (auto guests = seize_guests(pid, seize_ends); !guests)
+        if (auto guests = seize_guests(pid, no_guests); !guests)
             seized = guests.error();
     }
     if (seized && has_ended(requested))
         seized =
             Error{Code::not_found, "it exited, and another process now has its pid"};
-    auto refused = [&]() -> Reply {
+    // Detaches from the process and from the processes that share its memory.
+    auto let_go = [&] {
         Process* left = tracees_.find_process(pid);
-        if (left != nullptr && left->threads.empty())
-            tracees_.remove_process(pid);
-        else if (left != nullptr) {
+        const auto space = left != nullptr ? left->space : held;
+        if (left != nullptr) {
             left->is_target = false;
-            releaser_.release(left->space);
+            if (left->threads.empty())
+                tracees_.remove_process(pid);
         }
+        for (const auto& each : {space, held})
+            if (!tracees_.threads_in(*each).empty())
+                releaser_.release(each);
+    };
+    auto refused = [&]() -> Reply {
+        let_go();
         return seized.error().during(doing);
     };
     if (!seized)
@@ -250,7 +289,7 @@ Reply Grabber::grab(Reader& in)
         const bool missed = has_missed_thread(process);
         if (missed)
             seized = seize_all(process, seize_ends);
-        auto guests = seized ? seize_guests(pid, seize_ends) : Result<bool>(false);
+        auto guests = seized ? seize_guests(pid, no_guests) : Result<bool>(false);
         if (!guests)
             seized = guests.error();
         return missed || !guests || *guests;
@@ -259,8 +298,10 @@ Reply Grabber::grab(Reader& in)
     const std::uint64_t ends = monotonic_ns() + timeout_ns;
     do {
         stopped.reset();
-        if (tracees_.find_process(pid) == nullptr)
+        if (tracees_.find_process(pid) == nullptr) {
+            let_go();
             return Error{Code::not_found, doing + ": it exited during the attempt"};
+        }
         if (!seized)
             return refused();
         if (monotonic_ns() > ends || client_.check_in_wait()) {
@@ -274,8 +315,11 @@ Reply Grabber::grab(Reader& in)
         space = process.space;
         stopped.emplace(tracees_, space);
     } while (await_exec(*space) || seize_missed());
-    if (tracees_.find_process(pid) == nullptr)
+    if (tracees_.find_process(pid) == nullptr) {
+        stopped.reset();
+        let_go();
         return Error{Code::not_found, doing + ": it exited during the attempt"};
+    }
     StoppedWorld& world = *stopped;
     learn_signals(world);
     space->known_text.record_grab(space->proc_tid());

@@ -14,6 +14,8 @@
 #include "ptrace-agent/wire/client_link.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
+#include <set>
+
 namespace dt::agent {
 
 class Grabber {
@@ -37,8 +39,9 @@ private:
     Result<Ok> seize_all(Process& process, std::uint64_t& ends);
     // Attaches to the other processes that share the target's memory, such as vfork
     // children. They execute the same text, so they would reach its breakpoints.
-    // Returns whether a process was added.
-    Result<bool> seize_guests(pid_t target, std::uint64_t& ends);
+    // Returns whether a process was added. `known` are processes that do not share the
+    // memory; the function adds others that it finds.
+    Result<bool> seize_guests(pid_t target, std::set<pid_t>& known);
     // Reads the signal masks, and the actions for SIGTRAP, of all processes in a stopped
     // address space.
     void learn_signals(StoppedWorld& world);

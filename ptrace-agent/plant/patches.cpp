@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/plant/patches.hpp"
 
+#include "base/page_bytes.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/address_space.hpp"
 
@@ -56,17 +57,14 @@ static std::pair<TargetAddr, std::size_t> window_of(const Planted* planted)
 template <class Iterator> static bool contains(Iterator text, const Patch& patch)
 {
     constexpr std::byte int3{0xcc};
-    constexpr std::size_t max_changed = 2;
-    std::size_t n_ours = 0, n_changed = 0;
+    std::size_t n_ours = 0;
     for (std::size_t k = 0; k < patch.text.size(); ++k, ++text) {
         if (*text == patch.text[k])
             n_ours += patch.text[k] != patch.original[k] ? 1 : 0;
-        else if (*text == int3 || *text == patch.original[k])
-            ++n_changed;
-        else
+        else if (*text != int3 && *text != patch.original[k])
             return false;
     }
-    return n_ours > 0 && n_changed <= max_changed;
+    return n_ours > 0;
 }
 
 // Joins all neighbours in in_spans(). While no thread runs, the text between two
@@ -274,11 +272,11 @@ bool Patches::any_in(TargetAddr from, TargetAddr end) const
 }
 
 // Returns the windows in [from_addr, end_addr) for which test() is false. Also returns
-// windows if their text cannot be read.
-template <class Test>
-std::vector<TargetAddr> Patches::windows_failing(const AddressSpace& text,
-                                                 TargetAddr from_addr,
-                                                 TargetAddr end_addr, Test test) const
+// windows if their text cannot be read. Ignores windows for which may_read() is false.
+template <class MayRead, class Test>
+std::vector<TargetAddr>
+Patches::windows_failing(const AddressSpace& text, TargetAddr from_addr,
+                         TargetAddr end_addr, MayRead may_read, Test test) const
 {
     std::vector<TargetAddr> found;
     std::vector<const Planted*> list;
@@ -289,6 +287,8 @@ std::vector<TargetAddr> Patches::windows_failing(const AddressSpace& text,
     in_spans(
         list, window_of, in_stopped_text,
         [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
+            if (!may_read(from, n))
+                return last - first == 1;
             bytes.resize(n);
             const bool ok = text.read_text(from, bytes);
             if (!ok && last - first > 1)
@@ -306,15 +306,42 @@ std::vector<TargetAddr> Patches::windows_failing(const AddressSpace& text,
 std::vector<TargetAddr> Patches::gone(const AddressSpace& text, TargetAddr from,
                                       TargetAddr end) const
 {
-    return windows_failing(text, from, end, [](auto at, const Patch& patch) {
-        return contains(at, patch);
-    });
+    return windows_failing(
+        text, from, end, [](TargetAddr, std::uint64_t) { return true; },
+        [](auto at, const Patch& patch) { return contains(at, patch); });
 }
 
-std::vector<TargetAddr> Patches::changed(const AddressSpace& text) const
+// Returns whether the pages of a range are private pages of the process, in memory or
+// swapped out (proc_pid_pagemap(5)).
+static bool are_own_pages(const Fd& pagemap, TargetAddr from, std::uint64_t bytes)
 {
+    constexpr std::uint64_t of_file = 1ull << 61, swapped = 1ull << 62;
+    constexpr std::uint64_t present = 1ull << 63;
+    const std::uint64_t first = from.value / page_bytes;
+    const std::uint64_t last = (from.value + bytes - 1) / page_bytes;
+    std::vector<std::uint64_t> entries(last - first + 1);
+    const std::size_t size = entries.size() * sizeof(std::uint64_t);
+    return pagemap &&
+           pread(pagemap.get(), entries.data(), size,
+                 static_cast<off_t>(first * sizeof(std::uint64_t))) ==
+               static_cast<ssize_t>(size) &&
+           std::ranges::all_of(entries, [](std::uint64_t entry) {
+               return (entry & of_file) == 0 && (entry & (present | swapped)) != 0;
+           });
+}
+
+std::vector<TargetAddr> Patches::changed(AddressSpace& text) const
+{
+    if (standing_.empty())
+        return {};
+    const Fd pagemap(
+        open(proc_path(text.proc_tid(), "pagemap").c_str(), O_RDONLY | O_CLOEXEC));
     return windows_failing(
-        text, {1}, {~std::uint64_t{0}}, [](auto at, const Patch& patch) {
+        text, {1}, {~std::uint64_t{0}},
+        [&](TargetAddr from, std::uint64_t n) {
+            return are_own_pages(pagemap, from, n);
+        },
+        [](auto at, const Patch& patch) {
             return std::equal(patch.text.begin(), patch.text.end(), at);
         });
 }

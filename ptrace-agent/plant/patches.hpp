@@ -87,8 +87,9 @@ public:
     // text.
     std::vector<TargetAddr> gone(const AddressSpace& text, TargetAddr from,
                                  TargetAddr end) const;
-    // Returns the windows in which any byte differs from the patch.
-    std::vector<TargetAddr> changed(const AddressSpace& text) const;
+    // Returns the windows in which any byte differs from the patch. Ignores pages that
+    // the target has replaced, because reading them could wait for a FUSE server.
+    std::vector<TargetAddr> changed(AddressSpace& text) const;
     // Returns whether a window begins in [from, end).
     bool any_in(TargetAddr from, TargetAddr end) const;
     // Retires the patches of these windows, without writing, because their text was
@@ -132,9 +133,10 @@ private:
     // Returns the first patch that begins after the address.
     AllStanding::const_iterator behind(TargetAddr address) const;
     Planted* covering(AllStanding::const_iterator after, TargetAddr address) const;
-    template <class Test>
+    template <class MayRead, class Test>
     std::vector<TargetAddr> windows_failing(const AddressSpace& text, TargetAddr from,
-                                            TargetAddr end, Test test) const;
+                                            TargetAddr end, MayRead may_read,
+                                            Test test) const;
     void retire(const std::vector<Planted*>& selected,
                 std::vector<std::unique_ptr<Planted>>& from);
 

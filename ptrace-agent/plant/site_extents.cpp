@@ -65,13 +65,12 @@ static bool may_continue(const Instruction& insn)
 
 constexpr std::byte int3{0xcc};
 
-// Finds the first breakpoint of another tracer in a block of code. An int3 before
-// `compared` belongs to the program, because the bytes there equal the file's. An int3
-// after a return or jump is taken for padding. If an instruction cannot be decoded,
-// returns its address. Later breakpoints cannot be found, because the length of the
-// instruction under the first one is unknown.
+// Finds the first breakpoint of another tracer in a block of code. An int3 after a
+// return or jump is taken for padding. If an instruction cannot be decoded, returns its
+// address. Later breakpoints cannot be found, because the length of the instruction
+// under the first one is unknown.
 static std::optional<TargetAddr> find_int3(const ReadText& read, TargetAddr from,
-                                           TargetAddr to, TargetAddr compared)
+                                           TargetAddr to)
 {
     const std::span<const std::byte> text = read(from, to > from ? to - from : 0);
     // In most blocks no byte has this value.
@@ -79,7 +78,7 @@ static std::optional<TargetAddr> find_int3(const ReadText& read, TargetAddr from
         return std::nullopt;
     bool is_padding = false;
     for (std::size_t i = 0; i < text.size();) {
-        if (text[i] == int3 && !is_padding && from + i >= compared)
+        if (text[i] == int3 && !is_padding)
             return from + i;
         auto insn = x86_64.decode(text.subspan(i), from + i);
         if (!insn)
@@ -91,23 +90,24 @@ static std::optional<TargetAddr> find_int3(const ReadText& read, TargetAddr from
 }
 
 // Finds the first breakpoint of another tracer in the blocks after a site's extent, and
-// in the bytes that may become kept bytes.
-static std::optional<TargetAddr>
-find_int3_after(const ReadText& read, const PatchSite& site, TargetAddr compared)
+// in the bytes that may become kept bytes. If no known block follows the extent, an
+// int3 there is padding or data.
+static std::optional<TargetAddr> find_int3_after(const ReadText& read,
+                                                 const PatchSite& site)
 {
     constexpr std::uint64_t max_kept_bytes = 4;
-    const TargetAddr from = std::max(site.end, compared);
-    const TargetAddr to = site.end + max_kept_bytes;
-    const auto kept = read(from, to > from ? to - from : 0);
+    if (site.beyond <= site.end)
+        return std::nullopt;
+    const auto kept = read(site.end, max_kept_bytes);
     if (auto at = std::ranges::find(kept, int3); at != kept.end())
-        return from + static_cast<std::uint64_t>(at - kept.begin());
-    TargetAddr block = site.end, end = std::max(site.beyond, site.end);
-    if (auto at = find_int3(read, block, end, compared))
+        return site.end + static_cast<std::uint64_t>(at - kept.begin());
+    TargetAddr block = site.end, end = site.beyond;
+    if (auto at = find_int3(read, block, end))
         return at;
     for (std::uint8_t length : site.further) {
         block = end;
         end = end + length;
-        if (auto at = find_int3(read, block, end, compared))
+        if (auto at = find_int3(read, block, end))
             return at;
     }
     return std::nullopt;
@@ -117,14 +117,13 @@ find_int3_after(const ReadText& read, const PatchSite& site, TargetAddr compared
 // extent. Returns the address of the first one in the bytes after the extent.
 static std::optional<TargetAddr> exclude_uprobes(const ReadText& read, PatchSite& site)
 {
-    if (find_int3(read, site.first, site.at, site.first))
+    if (find_int3(read, site.first, site.at))
         site.first = site.at;
-    const TargetAddr compared = site.at + sizeof Site::expected;
-    if (auto at = find_int3(read, site.at, site.end, compared)) {
+    if (auto at = find_int3(read, site.at, site.end)) {
         site.end = *at;
         return std::nullopt;
     }
-    return find_int3_after(read, site, compared);
+    return find_int3_after(read, site);
 }
 
 // Limits the bytes after the extent to those before `used`, the next breakpoint and the

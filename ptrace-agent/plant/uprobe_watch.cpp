@@ -10,9 +10,12 @@
 
 namespace dt::agent {
 
-// The pause between two comparisons is at least min_pause_ns, and long enough that the
-// comparisons take at most 1 / max_load of a CPU.
+// The pause between two comparisons. It is long enough that the comparisons take at
+// most 1 / max_load of a CPU, but never longer than max_pause_ns. After a trap in a
+// changed window, it is trap_pause_ns.
 constexpr std::uint64_t min_pause_ns = 200'000'000;
+constexpr std::uint64_t max_pause_ns = 1'000'000'000;
+constexpr std::uint64_t trap_pause_ns = 5'000'000;
 constexpr std::uint64_t max_load = 200;
 
 void UprobeWatch::begin()
@@ -28,14 +31,18 @@ void UprobeWatch::window_trapped(const AddressSpace& space, TargetAddr at)
     const Patch& patch = planted->patch;
     std::vector<std::byte> text(patch.text.size());
     if (space.read_text(patch.at, text) && !std::ranges::equal(text, patch.text))
-        alarms_.set(Alarms::uprobes, monotonic_ns());
+        alarms_.set(Alarms::uprobes,
+                    std::max(monotonic_ns(), compared_ns_ + trap_pause_ns));
 }
 
 // Removes the jumps that uprobes have changed. Returns whether the address space must be
 // checked again.
 bool UprobeWatch::check(const std::shared_ptr<AddressSpace>& space)
 {
-    if (!space->patches.changed(*space).empty()) {
+    const std::uint64_t begins = monotonic_ns();
+    const bool changed = !space->patches.changed(*space).empty();
+    spent_ns_ += monotonic_ns() - begins;
+    if (changed) {
         StoppedWorld world(tracees_, space);
         if (world.any_thread() == nullptr || space->budget.given_up())
             return true; // all threads have ended, or the main loop will release them
@@ -62,17 +69,18 @@ void UprobeWatch::compare_if_due()
     if (!alarms_.is_due(Alarms::uprobes))
         return;
     alarms_.set(Alarms::uprobes, 0); // it may be set again during the comparison
-    const std::uint64_t begins = monotonic_ns();
+    spent_ns_ = 0;
     std::set<std::shared_ptr<AddressSpace>> spaces;
     for (const auto& [pid, process] : tracees_.processes())
         spaces.insert(process->space);
     bool any = false;
     for (const std::shared_ptr<AddressSpace>& space : spaces)
         any = check(space) || any;
-    const std::uint64_t now = monotonic_ns();
+    compared_ns_ = monotonic_ns();
     if (any)
         alarms_.set_if_unset(Alarms::uprobes,
-                             now + std::max(min_pause_ns, (now - begins) * max_load));
+                             compared_ns_ + std::clamp(spent_ns_ * max_load,
+                                                       min_pause_ns, max_pause_ns));
 }
 
 } // namespace dt::agent

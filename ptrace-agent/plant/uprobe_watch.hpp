@@ -13,8 +13,11 @@
 // is compared with the expected bytes several times a second, and at once if a thread
 // traps inside a window.
 //
-// Not covered: a uprobe that is set and removed between two comparisons, if no thread
-// traps in the window meanwhile.
+// Not covered
+//   - a uprobe that is set and removed between two comparisons, if no thread traps in
+//     the window meanwhile
+//   - a uprobe on a byte of the displacement. A thread that executes the jump before the
+//     next comparison goes to a wrong address.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -52,6 +55,8 @@ private:
     Alarms& alarms_;
     JumpWriter& jumps_;
     ClientWait& client_wait_;
+    std::uint64_t compared_ns_ = 0; // when the last comparison ended
+    std::uint64_t spent_ns_ = 0;    // how long it took
 };
 
 } // namespace dt::agent

@@ -33,21 +33,20 @@ public:
         Thread* thread = world.any_thread();
         if (thread == nullptr)
             return false;
-        // After mlockall(MCL_FUTURE), the kernel would load all pages of an area at
-        // once. It loads none of an area that cannot be accessed.
-        const bool locks = locked_kib(space_->owner()) > 0;
-        constexpr std::uint64_t protection = PROT_READ | PROT_EXEC;
         auto mapped = injector_.call(
             *thread, SYS_mmap,
-            {at.value, bytes, locks ? std::uint64_t{PROT_NONE} : protection,
+            {at.value, bytes, PROT_READ | PROT_EXEC,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, ~0ull,
              0});
         if (!mapped || *mapped > ~4095ull)
             return false;
+        // After mlockall(MCL_FUTURE), the kernel has loaded all pages of the area.
+        if (locked_kib(space_->proc_tid()) > 0)
+            unload(world, {*mapped}, bytes);
         const std::uint64_t enter =
             space_->runtime.image.value + runtime_header().enter;
         // A kernel without MAP_FIXED_NOREPLACE may map at another address.
-        if (*mapped == at.value && (!locks || unlock(world, at, bytes, protection)) &&
+        if (*mapped == at.value &&
             (holds == Holds::stubs ||
              space_->write_text(at, std::as_bytes(std::span(&enter, 1)))))
             return true;
@@ -58,20 +57,13 @@ public:
     }
 
 private:
-    // Unlocks an area and gives it this protection.
-    bool unlock(StoppedWorld& world, TargetAddr at, std::uint64_t bytes,
-                std::uint64_t protection)
+    // Unlocks a new area, and frees its pages.
+    void unload(StoppedWorld& world, TargetAddr at, std::uint64_t bytes)
     {
-        for (long number : {SYS_munlock, SYS_mprotect}) {
-            Thread* thread = world.any_thread();
-            if (thread == nullptr)
-                return false;
-            auto done =
-                injector_.call(*thread, number, {at.value, bytes, protection, 0, 0, 0});
-            if (!done || *done != 0)
-                return false;
-        }
-        return true;
+        for (long number : {SYS_munlock, SYS_madvise})
+            if (Thread* thread = world.any_thread())
+                (void)injector_.call(*thread, number,
+                                     {at.value, bytes, MADV_DONTNEED, 0, 0, 0});
     }
 
     Tracees& tracees_;
