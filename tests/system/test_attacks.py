@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Tests D programs of all kinds while a target changes random words of the memory that it shares with dtrace.
+"""Tests D programs of all kinds while a target attacks dtrace: it changes random words of the memory that it shares with
+dtrace (tests/victims/mutator.c), or sends forged upcalls to the agent (tests/victims/upcaller.c).
 
-The target (tests/victims/mutator.c) may falsify its own results. dtrace and its agents must survive, and must stay
+The target may falsify its own results. dtrace and its agents must survive, and must stay
 below fixed limits of time and memory. A second target of the same user shares the memory and must not be harmed. The
 results of another user's target must be exact."""
 import contextlib, itertools, signal, subprocess, tempfile
@@ -11,7 +12,7 @@ from traced import of_another_user, ready, released
 
 WORK = "pid$1:a.out:work:entry"
 
-# Each program tests a different part of the engine. $1 is the mutator, and $2 the innocent target.
+# Each program tests a different part of the engine. $1 is the hostile target, and $2 the innocent one.
 PROGRAMS = {
     "aggregations": """{ @c = count(); @s[arg0 % 7] = sum(arg0); @q[copyinstr(arg1)] = quantize(arg0);
         @l = lquantize(arg0, 0, 1000, 10); @ll = llquantize(arg0, 10, 0, 6, 20); @m = min(arg0); @x = max(arg0);
@@ -44,18 +45,18 @@ def peak_kib(pid):
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"RssAnon:\s+(\d+)", status).group(1))
 
-def attacked(t, name, options, seed, seconds):
-    """Runs one session. Fails if dtrace or a target is harmed. Returns the number of words that the mutator has
-    changed."""
+def attacked(t, attacker, name, options, seed, seconds):
+    """Runs one session. Fails if dtrace or a target is harmed. Returns the number that the hostile target prints at its
+    end."""
     program = (WORK + " " + PROGRAMS[name]).replace("WORK", WORK)
     program = program.replace(WORK, WORK + ",pid$2:a.out:work:entry") + " tick-10ms { n++; } END { printf(\"ticks %d\\n\", n); }"
     with contextlib.ExitStack() as stack:
-        mutator = stack.enter_context(held(user(t, 65534, "mutator", str(seed))))
+        hostile = stack.enter_context(held(user(t, 65534, attacker, str(seed))))
         innocent = stack.enter_context(held(user(t, 65534, "forger", "innocent")))
         # The output is large and the test does not need it.
         dtrace = stack.enter_context(held(t.start("-q", *options, "-o", "/dev/null", "-n", program,
-                                                  "-p", str(mutator.pid), "-p", str(innocent.pid),
-                                                  str(mutator.pid), str(innocent.pid))))
+                                                  "-p", str(hostile.pid), "-p", str(innocent.pid),
+                                                  str(hostile.pid), str(innocent.pid))))
         wait_until(lambda: dtrace.poll() is not None or tracer_of(innocent.pid), what="tracing")
         agent = tracer_of(innocent.pid)
         time.sleep(seconds)
@@ -69,13 +70,13 @@ def attacked(t, name, options, seed, seconds):
         except subprocess.TimeoutExpired:
             raise AssertionError(f"dtrace does not end: {name} {options} {seed}")
         equal(dtrace.returncode, 0, f"{name} {options} {seed}\n{errors[-2000:]}")
-        for process in (mutator, innocent):
+        for process in (hostile, innocent):
             equal(process.poll(), None, f"{process.args[-2:]}: {name} {options} {seed}\n{errors[-2000:]}")
             released(process.pid)
-        said, _ = mutator.communicate("\n", timeout=60)
+        said, _ = hostile.communicate("\n", timeout=60)
         innocent.communicate("\n", timeout=60)
-        equal((mutator.returncode, innocent.returncode), (0, 0), f"{name} {options} {seed}")
-        return int(re.search(r"changed (\d+)", said).group(1))
+        equal((hostile.returncode, innocent.returncode), (0, 0), f"{name} {options} {seed}")
+        return int(re.search(r"(?:changed|answered) (\d+)", said).group(1))
 
 def random_changes_of_shared_memory_harm_neither_dtrace_nor_another_target(t):
     need("setpriv")
@@ -85,11 +86,20 @@ def random_changes_of_shared_memory_harm_neither_dtrace_nor_another_target(t):
     for seed in itertools.count(first):
         for k, name in enumerate(PROGRAMS):
             options = OPTIONS[(seed + k) % len(OPTIONS)]
-            n_changed += attacked(t, name, options, seed, seconds)
+            n_changed += attacked(t, "mutator", name, options, seed, seconds)
         if time.monotonic() >= ends:
             break
     print(f"     {n_changed} words were changed, seeds {first} to {seed}")
     equal(n_changed > 10000, True, f"{n_changed} words were changed")
+
+def forged_upcalls_harm_neither_dtrace_nor_another_target(t):
+    need("setpriv")
+    first = int(time.time()) % 100000 if t.long else 1
+    seconds, n_rounds = (3, 20) if t.long else (1, 1)
+    for seed in range(first, first + n_rounds):
+        for name, options in zip(("variables", "records"), ((), ("-x", "mechanism=int3"))):
+            n_answered = attacked(t, "upcaller", name, options, seed, seconds)
+            equal(n_answered > 100 or bool(options), True, f"{n_answered} upcalls were answered, {options}, seed {seed}")
 
 TESTS = tests_in(globals(), user, peak_kib, attacked)
 
