@@ -121,6 +121,29 @@ static std::string memory_layout(pid_t pid)
     return layout;
 }
 
+// A process never begins to share the memory of an existing one, except when it is
+// created. So only the layouts of new processes are read, and that of the target's
+// parent, which may have executed a program before it created the target.
+std::vector<pid_t> Grabber::with_layout(pid_t target)
+{
+    const std::string layout = memory_layout(target);
+    layouts_.erase(
+        static_cast<pid_t>(status_number(read_proc_file(target, "status"), "PPid")));
+    std::unordered_map<pid_t, std::string> now;
+    std::vector<pid_t> found;
+    for (pid_t pid : pids_in_proc()) {
+        auto known = layouts_.find(pid);
+        std::string& its =
+            now.emplace(pid, known != layouts_.end() ? std::move(known->second)
+                                                     : memory_layout(pid))
+                .first->second;
+        if (its == layout)
+            found.push_back(pid);
+    }
+    layouts_ = std::move(now);
+    return found;
+}
+
 Result<bool> Grabber::seize_guests(pid_t target, std::set<pid_t>& known)
 {
     bool any = false;
@@ -132,16 +155,14 @@ Result<bool> Grabber::seize_guests(pid_t target, std::set<pid_t>& known)
             return Error{Code::not_found, "it exited during the attempt"};
         const std::shared_ptr<AddressSpace> space = owner->space;
         const pid_t tid = space->proc_tid();
-        const std::string layout = memory_layout(tid);
-        for (pid_t pid : pids_in_proc()) {
+        // kcmp(2) waits while a process is inside execve(2), so it is called only for
+        // processes that are likely to share the memory.
+        for (pid_t pid : with_layout(tid)) {
             if (tracees_.find_process(pid) != nullptr || known.count(pid) != 0)
                 continue;
-            // kcmp(2) waits while a process is inside execve(2), so it is called only
-            // for processes that are likely to share the memory. A thread that has
-            // exited has no memory, like the kernel's own threads. These have no
-            // executable.
-            if (memory_layout(pid) != layout ||
-                !share_memory(tid, pid).value_or(false) ||
+            // A thread that has exited has no memory, like the kernel's own threads.
+            // These have no executable.
+            if (!share_memory(tid, pid).value_or(false) ||
                 read_proc_link(pid, "exe").empty()) {
                 known.insert(pid);
                 continue;

@@ -15,6 +15,9 @@
 #include "ptrace-agent/wire/protocol.hpp"
 
 #include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 namespace dt::agent {
 
@@ -40,8 +43,10 @@ private:
     // Attaches to the other processes that share the target's memory, such as vfork
     // children. They execute the same text, so they would reach its breakpoints.
     // Returns whether a process was added. `known` are processes that do not share the
-    // memory; the function adds others that it finds.
+    // memory; the function adds to them.
     Result<bool> seize_guests(pid_t target, std::set<pid_t>& known);
+    // Returns the processes that have the same memory layout as the target.
+    std::vector<pid_t> with_layout(pid_t target);
     // Reads the signal masks, and the actions for SIGTRAP, of all processes in a stopped
     // address space.
     void learn_signals(StoppedWorld& world);
@@ -57,6 +62,8 @@ private:
     TrapSignals& trap_signals_;
     Follower& follower_;
     Releaser& releaser_;
+    // The memory layouts of all processes, as with_layout() last found them.
+    std::unordered_map<pid_t, std::string> layouts_;
 };
 
 } // namespace dt::agent
