@@ -20,7 +20,7 @@ public:
     MappedRoom(Tracees& tracees, Injector& injector,
                std::shared_ptr<AddressSpace> space, StoppedWorld* world)
         : tracees_(tracees), injector_(injector), space_(std::move(space)),
-          world_(world)
+          world_(world), locks_(locked_kib(space_->proc_tid()) > 0)
     {
     }
 
@@ -41,7 +41,7 @@ public:
         if (!mapped || *mapped > ~4095ull)
             return false;
         // After mlockall(MCL_FUTURE), the kernel has loaded all pages of the area.
-        if (locked_kib(space_->proc_tid()) > 0)
+        if (locks_)
             unload(world, {*mapped}, bytes);
         const std::uint64_t enter =
             space_->runtime.image.value + runtime_header().enter;
@@ -70,6 +70,7 @@ private:
     Injector& injector_;
     std::shared_ptr<AddressSpace> space_;
     StoppedWorld* world_;
+    const bool locks_; // the target has locked memory
 };
 
 Planted* window_over(const AddressSpace& space, const Tracepoint& tp)
