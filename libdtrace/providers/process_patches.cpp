@@ -161,18 +161,11 @@ private:
     }
 
     // Returns the destination of the jump at `at`, if it can be a trampoline or a stub.
-    std::optional<TargetAddr> jump_at(TargetAddr at) const
-    {
-        return memory_.value<std::byte>(at) == jmp_rel32 ? destination(at)
-                                                         : std::nullopt;
-    }
-
-    // Returns the destination of the jump that would be at `at` if the byte there were
-    // its opcode.
-    std::optional<TargetAddr> destination(TargetAddr at) const
+    // If any_opcode is true, the byte at `at` need not be the jump's opcode.
+    std::optional<TargetAddr> jump_at(TargetAddr at, bool any_opcode = false) const
     {
         std::array<std::byte, jump_bytes> insn{};
-        if (!memory_.read(at, insn))
+        if (!memory_.read(at, insn) || (insn[0] != jmp_rel32 && !any_opcode))
             return std::nullopt;
         auto distance = static_cast<std::int64_t>(word_at<std::int32_t>(insn, 1));
         TargetAddr to = at + jump_bytes + static_cast<std::uint64_t>(distance);
@@ -216,7 +209,7 @@ private:
     std::optional<TargetAddr> jump_without_opcode(TargetAddr at) const
     {
         const TargetAddr start = memory_.value<std::byte>(at) == int3 ? at : at - 1;
-        const auto to = start >= done_ ? destination(start) : std::nullopt;
+        const auto to = start >= done_ ? jump_at(start, true) : std::nullopt;
         if (!to)
             return std::nullopt;
         for (const dt_rt_site& site : runtime_.between(*to, *to + max_trampoline_bytes))
@@ -299,7 +292,7 @@ private:
     // Adds the bytes after the opcode at `at`. An int3 there is another tracer's.
     void add_jump_without_opcode(TargetAddr at)
     {
-        const TargetAddr to = *destination(at);
+        const TargetAddr to = *jump_at(at, true);
         add(ProcessPatch::jump, at + 1, jump_bytes - 1,
             "the displacement of a jump to " + hex_text(to.value) +
                 ", whose opcode another tracer has overwritten");

@@ -8,8 +8,6 @@
 #include "libdtrace/session/error_prefix.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
 #include <unistd.h>
 
 namespace dt {

@@ -8,9 +8,9 @@
 // breakpoints and jumps in the text. The functions here shorten the ranges, so that no
 // two patches change the same byte, and no patch relies on a byte that may change.
 //
-//   patch_sites()    The extent excludes all breakpoints and existing windows. Other
-//                    tracers' breakpoints (uprobes) are found in the text. The
-//                    blocks after the extent end at the next of these. New sites do
+//   patch_sites()    The extent excludes all breakpoints and existing windows. The
+//                    blocks after the extent end at the next of these. Other
+//                    tracers' breakpoints (uprobes) are found in the text. New sites do
 //                    not limit each other, because they may share a window.
 //   limit_by_plan()  For a site that is planned again. The extent excludes the planned
 //                    windows. The blocks after the extent end at the next planned

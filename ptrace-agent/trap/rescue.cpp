@@ -40,7 +40,6 @@ void Rescue::take_handler(ProgramHandler program)
 {
     header_.program_handler = program.handler;
     header_.program_mask = program.mask;
-    constexpr std::uint64_t sig_ignore = 1; // the kernel's value for SIG_IGN
     handler_was_set_ = handler_was_set_ || program.handler > sig_ignore;
 }
 

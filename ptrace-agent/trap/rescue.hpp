@@ -44,6 +44,8 @@ class Tracepoint;
 // address.
 constexpr std::int32_t hit_magic = 0x44547270;
 
+constexpr std::uint64_t sig_ignore = 1; // the kernel's value for SIG_IGN
+
 struct RescueEntry {
     std::uint64_t at;       // address of the breakpoint
     std::uint64_t original; // the displaced byte

@@ -36,7 +36,6 @@
 namespace dt::agent {
 
 constexpr std::uint64_t trap_bit = signal_bit(SIGTRAP);
-constexpr std::uint64_t sig_ignore = 1; // the kernel's value for SIG_IGN
 // A thread that blocks all signals blocks at least this many signals besides SIGTRAP.
 // SIGKILL and SIGSTOP cannot be blocked, and libc may leave three signals unblocked for
 // its own use.

@@ -80,10 +80,15 @@ void Mailbox::ring_in_ms(int ms)
     ring_again(ms);
 }
 
+// Only the main thread receives the signal, because helper threads block all signals.
+static std::optional<timer_t> alarm_timer()
+{
+    return make_signal_timer(SIGALRM);
+}
+
 void Mailbox::interrupt_every_ms(int ms)
 {
-    // Only the main thread receives the signal, because helper threads block it.
-    static const std::optional<timer_t> timer = make_signal_timer(SIGALRM);
+    static const std::optional<timer_t> timer = alarm_timer();
     if (!timer)
         return;
     itimerspec every{};
@@ -93,8 +98,7 @@ void Mailbox::interrupt_every_ms(int ms)
 
 void Mailbox::ring_at(std::uint64_t when_ns)
 {
-    // Only the main thread receives the signal, because helper threads block it.
-    static const std::optional<timer_t> timer = make_signal_timer(SIGALRM);
+    static const std::optional<timer_t> timer = alarm_timer();
     if (!timer)
         return;
     itimerspec at{};

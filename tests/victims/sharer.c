@@ -38,7 +38,6 @@ static int child(void *arg)
     return 3;
 }
 
-
 int main(int argc, char **argv)
 {
     static char stack[65536] __attribute__((aligned(16)));
