@@ -50,13 +50,14 @@ void run_agent(Fd socket)
 
 void Agent::run()
 {
-    while (!client_.has_exited()) {
+    while (!sessions_.all_exited()) {
         tracees_.begin_turn();
         if (releaser_.release_given_up()) {
             continue;
-        } else if (client_.rang()) {
-            serve_client();
+        } else if (sessions_.rang()) {
+            serve_clients();
             handle_alarms();
+            releaser_.unmap_left_if_due();
             uprobe_watch_.compare_if_due();
         } else if (tracees_.any_ready()) {
             tracees_.handle_ready();
@@ -80,24 +81,68 @@ void Agent::handle_alarms()
     upcalls_.serve_all();
 }
 
-void Agent::serve_client()
+void Agent::serve_clients()
 {
-    client_.receive();
-    while (auto request = client_.next()) {
+    admit_clients();
+    sessions_.receive();
+    for (std::size_t i = 0; i < sessions_.all().size(); i++)
+        serve(*sessions_.all()[i]);
+    while (Session* ended = sessions_.all_exited() ? nullptr : sessions_.first_exited())
+        end_session(*ended);
+}
+
+// Begins a session for each client that has knocked at the door.
+void Agent::admit_clients()
+{
+    for (Fd& client : door_.take()) {
+        SessionSet taken;
+        for (auto& [pid, process] : tracees_.processes())
+            for (const auto& [session, memory] : process->space->runtime.sessions())
+                taken.set(session);
+        sessions_.add(std::move(client), taken);
+    }
+}
+
+void Agent::serve(Session& session)
+{
+    while (auto request = session.client.next()) {
+        sessions_.set_current(&session);
         const bool was_silent = client_wait_.begin_request();
         Reply reply = answer(*request);
         client_wait_.end_request();
         if (was_silent)
             client_wait_.report_held_back();
+        sessions_.set_current(nullptr);
         if (reply) {
-            client_.reply(reply_ok, *reply);
+            session.client.reply(reply_ok, *reply);
             continue;
         }
         const Error& error = reply.error();
         Writer out;
         out.put(error.code).put(error.sys).text(error.text);
-        client_.reply(reply_error, out.body());
+        session.client.reply(reply_error, out.body());
     }
+}
+
+// Ends a session whose client has exited, while other sessions go on.
+void Agent::end_session(Session& session)
+{
+    (void)sampler_.start(session.number, {});
+    releaser_.end_session(session.number);
+    release_answered();
+    session.client.say_goodbye();
+    sessions_.remove(session.number);
+}
+
+// Lets the threads run that only waited for a session that has stopped tracing them.
+void Agent::release_answered()
+{
+    std::vector<pid_t> pids; // collected first, because threads may end
+    for (auto& [pid, process] : tracees_.processes())
+        pids.push_back(pid);
+    for (pid_t pid : pids)
+        if (Process* process = tracees_.find_process(pid))
+            client_wait_.release_answered(*process);
 }
 
 Reply Agent::answer(const Request& request)
@@ -125,8 +170,11 @@ Reply Agent::answer(const Request& request)
         return resume(in);
     case request_resume_libraries:
         return resume_libraries(in);
-    case request_detach:
-        return releaser_.detach(in);
+    case request_detach: {
+        Reply reply = releaser_.detach(in);
+        release_answered();
+        return reply;
+    }
     case request_kill:
         return releaser_.kill_target(in);
     case request_profile:
@@ -148,21 +196,13 @@ Reply Agent::set_arena(Reader& in, const std::vector<Fd>& fds)
     auto private_bytes = in.get<std::uint64_t>();
     if (!in.ok() || fds.size() != (private_bytes != 0 ? 3 : 2))
         return Error{Code::invalid, "map the arena: each part needs a descriptor"};
-    // A runtime writes to the arena that was mapped when the runtime was loaded. So all
-    // runtimes that use the previous arena are removed. The address spaces are
-    // collected first, because processes may end during the removal.
-    std::vector<std::shared_ptr<AddressSpace>> spaces;
-    for (auto& [pid, process] : tracees_.processes())
-        spaces.push_back(process->space);
-    for (const std::shared_ptr<AddressSpace>& space : spaces) {
-        if (space->runtime.image.value == 0)
-            continue;
-        StoppedWorld world(tracees_, space);
-        releaser_.remove_runtime(world);
-        releaser_.forget_jumps(*space);
-    }
-    if (auto mapped = arena_.map(fds[0].get(), program_bytes, fds[1].get(), data_bytes,
-                                 private_bytes != 0 ? fds[2].get() : -1, private_bytes);
+    // The runtime writes to the arena that was mapped when the session's probes were
+    // planted. So targets that use the previous arena are left.
+    Session& session = sessions_.current();
+    releaser_.leave_arena(session.number);
+    if (auto mapped =
+            session.arena.map(fds[0].get(), program_bytes, fds[1].get(), data_bytes,
+                              private_bytes != 0 ? fds[2].get() : -1, private_bytes);
         !mapped)
         return mapped.error();
     return Body{};
@@ -177,11 +217,11 @@ Reply Agent::resume(Reader& in)
     if (p.started)
         return Body{};
     p.started = true;
-    if (!p.planted)
+    if (!p.any(&Interest::planted, true))
         linker_.forget(*p.space);
     for (Thread* thread : tracees_.threads_in(*p.space))
         thread->inside_exec = false;
-    client_wait_.release_of(p, std::nullopt);
+    client_wait_.release_all(p);
     return Body{};
 }
 
@@ -194,9 +234,10 @@ Reply Agent::resume_libraries(Reader& in)
     if (!in.ok() || change < 0 || change > (*process)->library_changes)
         return Error{Code::invalid,
                      "handle a library change: no such change was reported"};
-    (*process)->answered_change = std::max((*process)->answered_change, change);
+    int& answered = (*process)->interests[sessions_.current().number].answered_change;
+    answered = std::max(answered, change);
     if ((*process)->started)
-        client_wait_.release_of(**process, change);
+        client_wait_.release_answered(**process);
     return Body{};
 }
 
@@ -206,7 +247,7 @@ Reply Agent::profile(Reader& in)
     auto timers = in.array<ProfileTimer>(n);
     if (!in.ok())
         return Error{Code::invalid, "profile: the request is truncated"};
-    auto left_out = sampler_.start(timers);
+    auto left_out = sampler_.start(sessions_.current().number, timers);
     if (!left_out)
         return left_out.error();
     return Writer().text(*left_out).body();
@@ -234,13 +275,13 @@ void Agent::process_ended(const Process& process, WaitStatus status)
         unannounced.push_back(orphan);
     for (pid_t orphan : unannounced)
         handle_unannounced(orphan);
-    if (!process.is_target || process.no_events)
+    if (process.no_events)
         return;
     AgentEvent event;
     event.kind = AgentEvent::exited;
     event.pid = process.pid;
     event.status = status.raw;
-    client_.send_event(event);
+    sessions_.send_event(process.sessions(), event);
 }
 
 } // namespace dt::agent

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The agent: a process that traces all targets with ptrace(2), in one thread. Its
-// client is the consumer.
+// clients are the consumers.
 //
-//   run():   client's requests ──┐
+//   run():   clients' requests ──┐
 //            stops (waitpid) ────┴─> handle_stop() -> hit, signal, clone, exec, exit
 //
-// The agent sleeps only in waitpid(). A request of the client interrupts this call with
-// a signal (mailbox.hpp).
+// The agent sleeps only in waitpid(). A request of a client interrupts this call with a
+// signal (mailbox.hpp).
 //
 // A target may exit between any two system calls. So ESRCH from ptrace() is not an
 // error. The agent removes the thread later, when the kernel reports its exit.
@@ -18,7 +18,6 @@
 #include "ptrace-agent/hold/launcher.hpp"
 #include "ptrace-agent/hold/releaser.hpp"
 #include "ptrace-agent/hold/tracees.hpp"
-#include "ptrace-agent/inject/arena_map.hpp"
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/probe_context.hpp"
 #include "ptrace-agent/inject/runtime_exit.hpp"
@@ -29,19 +28,24 @@
 #include "ptrace-agent/sample/sampler.hpp"
 #include "ptrace-agent/trap/hit_handler.hpp"
 #include "ptrace-agent/trap/trap_signals.hpp"
+#include "ptrace-agent/wire/door.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
 namespace dt::agent {
 
 class Agent final : private StopHandler {
 public:
-    explicit Agent(Fd socket) : client_(std::move(socket)), tracees_(client_, *this) {}
+    explicit Agent(Fd socket) { sessions_.add(std::move(socket)); }
     void run();
 
 private:
     // Defined in agent.cpp or in this file.
-    void serve_client();
+    void admit_clients();
+    void serve_clients();
+    void serve(Session& session);
+    void end_session(Session& session);
     Reply answer(const Request& request);
+    void release_answered();
     Reply set_arena(Reader& in, const std::vector<Fd>& fds);
     Reply resume(Reader& in);
     Reply resume_libraries(Reader& in);
@@ -72,34 +76,33 @@ private:
 
     // Each member uses only the members above it, and calls the agent through
     // StopHandler.
-    ClientLink client_;
+    Sessions sessions_;
+    Door door_;
     TracepointTable table_; // must outlive the address spaces in tracees_
-    Tracees tracees_;
+    Tracees tracees_{sessions_, *this};
     Injector injector_{tracees_};
-    ArenaMap arena_;
     Alarms alarms_;
     ThreadBases bases_{tracees_};
     RseqAreas rseq_{tracees_};
-    RuntimeLoader loader_{tracees_, injector_, arena_, bases_, rseq_};
-    JumpWriter jumps_{tracees_, injector_, arena_, loader_};
-    Sampler sampler_{tracees_, arena_, alarms_};
+    RuntimeLoader loader_{tracees_, injector_, bases_, rseq_};
+    JumpWriter jumps_{tracees_, injector_, loader_};
+    Sampler sampler_{tracees_, alarms_};
     TrapSignals trap_signals_{tracees_, injector_};
-    ClientWait client_wait_{tracees_, client_, alarms_};
+    ClientWait client_wait_{tracees_, alarms_};
     LinkerWatch linker_{jumps_, client_wait_};
-    Upcalls upcalls_{tracees_, arena_, bases_, linker_, client_wait_};
+    Upcalls upcalls_{tracees_, bases_, linker_, client_wait_};
     ProbeContext probe_context_{trap_signals_, upcalls_};
-    RuntimeExit runtime_exit_{tracees_, client_, alarms_, upcalls_, probe_context_};
-    HitHandler hits_{tracees_,      client_, injector_,   arena_,
-                     trap_signals_, linker_, client_wait_};
-    Follower follower_{tracees_, client_, table_,        injector_, arena_,
-                       rseq_,    jumps_,  trap_signals_, linker_,   client_wait_};
-    Releaser releaser_{tracees_,      client_, table_,        injector_,
-                       trap_signals_, hits_,   runtime_exit_, follower_};
-    Planter planter_{tracees_,      client_, table_,       injector_, loader_,  jumps_,
-                     trap_signals_, linker_, client_wait_, hits_,     releaser_};
-    Grabber grabber_{tracees_, client_, table_, trap_signals_, follower_, releaser_};
-    UprobeWatch uprobe_watch_{tracees_, client_, alarms_, jumps_, client_wait_};
-    Launcher launcher_{tracees_, client_, table_, trap_signals_, linker_, client_wait_};
+    RuntimeExit runtime_exit_{tracees_, alarms_, upcalls_, probe_context_};
+    HitHandler hits_{tracees_, injector_, trap_signals_, linker_, client_wait_};
+    Follower follower_{tracees_, table_,        injector_, rseq_,
+                       jumps_,   trap_signals_, linker_,   client_wait_};
+    Releaser releaser_{tracees_,      table_,    injector_, trap_signals_, hits_,
+                       runtime_exit_, follower_, jumps_,    alarms_};
+    Planter planter_{tracees_,      table_,  injector_,    loader_,  jumps_,
+                     trap_signals_, linker_, client_wait_, releaser_};
+    Grabber grabber_{tracees_, table_, trap_signals_, follower_, releaser_};
+    UprobeWatch uprobe_watch_{tracees_, alarms_, jumps_, client_wait_};
+    Launcher launcher_{tracees_, table_, trap_signals_, linker_, client_wait_};
     std::shared_ptr<AddressSpace> ended_; // memory of the process that exited last
 };
 

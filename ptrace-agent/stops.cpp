@@ -298,7 +298,7 @@ void Agent::handle_unannounced(pid_t tid)
 void Agent::handle_exec(Thread& thread)
 {
     Process& process = *thread.process;
-    if (!process.is_target)
+    if (!process.is_target())
         follower_.become_target(process);
     follower_.begin_program(thread);
     auto detach = [&] {
@@ -307,32 +307,46 @@ void Agent::handle_exec(Thread& thread)
     };
     // A process that is not a target is a vfork child that is not followed. It shared
     // its parent's memory until this exec.
-    if (!process.is_target)
+    if (!process.is_target())
         return detach();
-    bool stays_target = process.follow_exec != FollowExec::none;
+    SessionSet staying; // sessions for which it remains a target with probes
+    for (const auto& [session, interest] : process.interests)
+        staying[session] = interest.follow_exec != FollowExec::none;
+    auto refuse = [&](const Error& error) {
+        AgentEvent event;
+        event.kind = AgentEvent::agent_error;
+        event.pid = process.pid;
+        event.text = error.text;
+        sessions_.send_event(staying, event);
+        staying.reset();
+    };
     if (auto runnable = refuse_32_bit(process.pid, "its new program");
-        stays_target && !runnable) {
-        client_.report_error(process.pid, runnable.error().text);
-        stays_target = false;
-    } else if (auto permitted = refuse_gained_rights(process.pid, "its new program");
-               stays_target && !permitted) {
-        client_.report_error(process.pid, permitted.error().text);
-        stays_target = false;
-    }
-    const bool leaves = process.followed && !stays_target;
-    const bool waits = stays_target && process.started;
+        staying.any() && !runnable)
+        refuse(runnable.error());
+    else if (auto permitted = refuse_gained_rights(process.pid, "its new program");
+             staying.any() && !permitted)
+        refuse(permitted.error());
+    const bool waits = staying.any() && process.started;
     ++process.n_execs;
+    process.library_changes += waits ? 1 : 0;
     AgentEvent event;
     event.kind = AgentEvent::execed;
     event.pid = process.pid;
-    event.status = waits ? ++process.library_changes : 0;
     event.text = read_proc_link(process.pid, "exe"); // before the process is resumed
-    client_.send_event(std::move(event));
-    if (leaves) {
+    sessions_.send_event(process.sessions() & ~staying, event);
+    event.status = waits ? process.library_changes : 0;
+    sessions_.send_event(staying, event);
+    for (auto& [session, interest] : process.interests)
+        if (waits && staying.test(session))
+            interest.awaited_change = process.library_changes;
+    std::erase_if(process.interests, [&](const auto& each) {
+        return each.second.followed && !staying.test(each.first);
+    });
+    if (!process.is_target()) {
         process.no_events = true; // the exit of this process is not reported
         return detach();
     }
-    if (waits && !client_wait_.is_silent())
+    if (client_wait_.is_awaited(process))
         return follower_.hold_after_exec(thread);
     go_on(thread);
 }

@@ -64,7 +64,7 @@ struct ps_prochandle {
 
     const pid_t pid;
     dt::TargetKind kind;
-    std::size_t domain = 0; // the trust domain: an index for Processes::agent()
+    std::size_t domain = 0; // the number of its agent: an index for Processes::agent()
     // For a followed child: its parent, and its nearest ancestor that is not followed.
     pid_t parent = 0, origin = 0;
 

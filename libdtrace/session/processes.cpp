@@ -2,12 +2,15 @@
 // Grabs, creates and finds processes, and symbolizes addresses in them.
 #include "libdtrace/session/processes.hpp"
 
+#include "base/clock_ns.hpp"
 #include "base/hex_text.hpp"
 #include "libdtrace/providers/process_patches.hpp"
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/error_prefix.hpp"
+#include "process/proc_files.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unistd.h>
 
 namespace dt {
@@ -42,7 +45,27 @@ Result<Ok> Processes::add_agent()
     if (!started)
         return started.error();
     domains_.push_back(std::make_unique<Domain>(Domain{std::move(*started)}));
+    set_key(domains_.size() - 1, std::nullopt);
     return Ok{};
+}
+
+// Sets the domain to which an agent belongs.
+void Processes::set_key(std::size_t agent, const std::optional<TrustDomain>& key)
+{
+    domains_[agent]->key = key;
+    domains_[agent]->arena = agent;
+    for (std::size_t i = 0; key && i < agent; i++)
+        if (domains_[i]->agent && domains_[i]->key == key) {
+            domains_[agent]->arena = domains_[i]->arena;
+            break;
+        }
+}
+
+bool Processes::is_arena_in_use(std::size_t arena) const
+{
+    return std::any_of(domains_.begin(), domains_.end(), [arena](const auto& domain) {
+        return domain->agent && domain->arena == arena;
+    });
 }
 
 Result<Ok> Processes::ensure_agent()
@@ -68,10 +91,11 @@ bool Processes::is_in_use(std::size_t domain) const
 
 std::size_t Processes::n_domains_in_use() const
 {
-    std::size_t n = 0;
+    std::set<std::size_t> arenas;
     for (std::size_t domain = 0; domain < domains_.size(); domain++)
-        n += is_in_use(domain) ? 1 : 0;
-    return n;
+        if (is_in_use(domain))
+            arenas.insert(domains_[domain]->arena);
+    return arenas.size();
 }
 
 std::optional<TrustDomain> Processes::key_of(pid_t pid) const
@@ -79,13 +103,13 @@ std::optional<TrustDomain> Processes::key_of(pid_t pid) const
     return trusts_all_ ? TrustDomain{} : trust_domain_of(pid);
 }
 
-// Returns the domain that has this key and a living agent.
+// Returns the number of the domain's agent that this process has started, if it lives.
 std::optional<std::size_t> Processes::domain_with(const TrustDomain& key) const
 {
     for (std::size_t i = 0; i < domains_.size(); i++) {
         const Domain& domain = *domains_[i];
-        if (domain.agent && !domain.agent->is_gone() && domain.key &&
-            (trusts_all_ || *domain.key == key))
+        if (domain.agent && !domain.agent->is_gone() && !domain.agent->is_joined() &&
+            domain.key && (trusts_all_ || *domain.key == key))
             return i;
     }
     return std::nullopt;
@@ -94,7 +118,8 @@ std::optional<std::size_t> Processes::domain_with(const TrustDomain& key) const
 bool Processes::needs_new_domain(pid_t pid) const
 {
     const auto key = key_of(pid);
-    return key && !domain_with(*key) &&
+    auto has_key = [&](const auto& domain) { return domain->key == key; };
+    return key && std::none_of(domains_.begin(), domains_.end(), has_key) &&
            std::any_of(domains_.begin(), domains_.end(),
                        [](const auto& domain) { return domain->key.has_value(); });
 }
@@ -112,7 +137,7 @@ Result<std::size_t> Processes::domain_for(const std::optional<TrustDomain>& want
     std::size_t n_live = 0, n_of_owner = 0;
     for (std::size_t i = 0; i < domains_.size(); i++) {
         const Domain& domain = *domains_[i];
-        if (!domain.agent || domain.agent->is_gone())
+        if (!domain.agent || domain.agent->is_gone() || domain.agent->is_joined())
             continue;
         if (!domain.key || !wanted)
             return i;
@@ -132,7 +157,7 @@ Result<std::size_t> Processes::domain_for(const std::optional<TrustDomain>& want
     if (auto added = add_agent(); !added)
         return added.error();
     if (wanted)
-        domains_.back()->key = key;
+        set_key(domains_.size() - 1, key);
     debug("new trust domain %zu", domains_.size() - 1);
     return domains_.size() - 1;
 }
@@ -141,7 +166,7 @@ void Processes::forget_unused_domains()
 {
     for (std::size_t i = 0; i < domains_.size(); i++)
         if (!is_in_use(i))
-            domains_[i]->key.reset();
+            set_key(i, std::nullopt);
 }
 
 void Processes::end_agent(std::size_t domain)
@@ -207,8 +232,63 @@ Result<ps_prochandle*> Processes::create(const std::vector<std::string>& argv,
     if (!target)
         return without_prefix(argv[0], without_prefix("start", target.error()));
     if (!domains_[*domain]->key)
-        domains_[*domain]->key = key;
+        set_key(*domain, key);
     return adopt(target->pid, TargetKind::created, *domain);
+}
+
+// Begins a session with the agent that already traces the process.
+Result<std::size_t> Processes::join_tracer(pid_t pid,
+                                           const std::optional<TrustDomain>& key)
+{
+    const auto tracer =
+        static_cast<pid_t>(status_number(read_proc_file(pid, "status"), "TracerPid"));
+    if (tracer == 0)
+        return Error{Code::gone, "it is no longer traced"};
+    for (std::size_t i = 0; i < domains_.size(); i++)
+        if (domains_[i]->agent && !domains_[i]->agent->is_gone() &&
+            domains_[i]->agent->agent_pid() == tracer)
+            return i;
+    auto joined = AgentClient::join(tracer);
+    if (!joined)
+        return joined.error();
+    debug("process %d: joined the ptrace-agent %d", pid, tracer);
+    domains_.push_back(std::make_unique<Domain>(Domain{std::move(*joined)}));
+    set_key(domains_.size() - 1, key);
+    return domains_.size() - 1;
+}
+
+// Attaches to a process. If another dtrace traces it, joins the agent of that dtrace.
+// Returns the number of the agent.
+Result<std::size_t> Processes::attach(pid_t pid, const std::optional<TrustDomain>& key)
+{
+    // The other dtrace may be about to begin or to end its session.
+    constexpr std::uint64_t longest_ns = 2'000'000'000;
+    constexpr useconds_t pause_us = 10'000;
+    const auto domain = domain_for(key);
+    if (!domain)
+        return domain.error();
+    images_.prepare();
+    for (const std::uint64_t end_ns = monotonic_ns() + longest_ns;;) {
+        auto own = agent(*domain)->grab(pid);
+        if (own || own.error().code != Code::busy) {
+            if (own && !domains_[*domain]->key)
+                set_key(*domain, key);
+            return own ? Result<std::size_t>(*domain) : own.error();
+        }
+        auto joined = join_tracer(pid, key);
+        if (!joined && joined.error().code == Code::permission)
+            return joined.error();
+        if (!joined && joined.error().code != Code::gone)
+            return own.error(); // traced by a debugger, for example
+        Result<Target> target =
+            joined ? agent(*joined)->grab(pid) : Result<Target>(joined.error());
+        if (target)
+            return *joined;
+        if ((target.error().code != Code::busy && target.error().code != Code::gone) ||
+            monotonic_ns() >= end_ns)
+            return target.error();
+        ::usleep(pause_us);
+    }
 }
 
 Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
@@ -216,13 +296,9 @@ Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
     if (ps_prochandle* known = find(pid); known != nullptr && known->is_held())
         return known;
     const auto key = key_of(pid);
-    const auto domain = domain_for(key);
+    const auto domain = attach(pid, key);
     if (!domain)
-        return domain.error();
-    images_.prepare();
-    auto target = agent(*domain)->grab(pid);
-    if (!target)
-        return without_prefix("grab process " + std::to_string(pid), target.error());
+        return without_prefix("grab process " + std::to_string(pid), domain.error());
     // The process may have changed its user since the domain was chosen.
     if (const auto now = key_of(pid); !key || now != key) {
         (void)agent(*domain)->detach(pid);
@@ -231,10 +307,8 @@ Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
                            "attached to it; try again"
                          : "it has exited"};
     }
-    if (!domains_[*domain]->key)
-        domains_[*domain]->key = key;
     auto adopted = adopt(pid, kind, *domain);
-    if (!adopted)
+    if (!adopted || agent(*domain)->is_joined())
         return adopted;
     // Sites cannot be planned in text that an earlier tracer patched, so the agent
     // restores the text.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The traced processes of a session. This class also symbolizes addresses in them.
 //
-// Each trust domain (process/trust_domain.hpp) has an agent. An exited process remains
-// known, so that addresses in records can still be symbolized (ended_processes.hpp).
+// Each trust domain (process/trust_domain.hpp) has an agent. If another dtrace process
+// already traces a process, this class joins the agent of that dtrace. A domain can
+// therefore have several agents, which share one arena. An exited process remains known, so that addresses in records can still be symbolized (ended_processes.hpp).
 // Processes that are not traced can also be symbolized (untraced_symbols.hpp) and
 // searched for static probes (searched_processes.hpp).
 #pragma once
@@ -70,9 +71,15 @@ public:
     UntracedSymbols& untraced() { return untraced_; }
     // Starts the first agent.
     Result<Ok> ensure_agent();
-    // Agents and domains have the same numbers, from 0.
+    // The agents have numbers from 0. If a domain has one agent, as usual, this is also
+    // the number of the domain.
     std::size_t n_agents() const { return domains_.size(); }
-    // Returns null if the domain's agent has not been started or was ended.
+    // Returns the number of the first agent of the same domain. All agents of a domain
+    // use the same arena.
+    std::size_t arena_of(std::size_t agent) const { return domains_[agent]->arena; }
+    // Returns whether an agent uses this arena.
+    bool is_arena_in_use(std::size_t arena) const;
+    // Returns null if the agent has not been started or was ended.
     AgentClient* agent(std::size_t domain = 0)
     {
         return domain < domains_.size() && domains_[domain]->agent
@@ -120,6 +127,9 @@ private:
     std::optional<TrustDomain> key_of(pid_t pid) const;
     std::optional<std::size_t> domain_with(const TrustDomain& key) const;
     Result<std::size_t> domain_for(const std::optional<TrustDomain>& wanted);
+    void set_key(std::size_t agent, const std::optional<TrustDomain>& key);
+    Result<std::size_t> join_tracer(pid_t pid, const std::optional<TrustDomain>& key);
+    Result<std::size_t> attach(pid_t pid, const std::optional<TrustDomain>& key);
     Result<ps_prochandle*> adopt(pid_t pid, TargetKind kind, std::size_t domain);
     ProcessSymbols* traced_symbols(pid_t pid, bool& traced);
     ProcessSymbols* known_symbols(std::uint64_t pid);
@@ -129,6 +139,7 @@ private:
         std::optional<AgentClient> agent;
         std::optional<TrustDomain> key{};  // nullopt until a process belongs to it
         std::uint64_t unused_since_ns = 0; // 0 while the domain is in use
+        std::size_t arena = 0;             // arena_of()
     };
     std::vector<std::unique_ptr<Domain>> domains_;
     bool trusts_all_ = false;

@@ -41,7 +41,7 @@ public:
 
 // The arena of one trust domain, if it is not the session's first arena.
 struct DomainArena {
-    std::size_t domain = 0; // index for Processes::agent()
+    std::size_t domain = 0; // Processes::arena_of() of its agents
     std::unique_ptr<ArenaMemory> memory;
     // Returns the arena's number, which is at least 1. The first arena has the number
     // 0.

@@ -35,7 +35,7 @@ constexpr std::uint64_t lone_exec_ns = 10'000'000'000;
 bool Tracees::is_overdue(AddressSpace& space, pid_t tid)
 {
     return space.budget.is_spent() &&
-           (space.budget.given_up() || client_.check_in_wait() ||
+           (space.budget.given_up() || sessions_.check_in_wait() ||
             space.budget.spent_ns() >= max_runnable_ns ||
             thread_state(tid, tid) != 'R' ||
             space.budget.run_since_spent(tid, thread_run_ns(tid, tid)) >= max_run_ns);
@@ -99,7 +99,7 @@ Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status
             return status.is_stopped() ? Waited::stopped : Waited::ended;
         if (reported >= 0 || errno != EINTR)
             return Waited::ended;
-        client_.check_in_wait(); // reads requests and resets Mailbox::rang()
+        sessions_.check_in_wait(); // reads requests and resets Mailbox::rang()
         if (is_overdue(space, tid))
             return Waited::late;
     }

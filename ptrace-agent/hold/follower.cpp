@@ -13,22 +13,29 @@ Reply Follower::set_follow(Reader& in)
     auto process = tracees_.find_target(in.get<pid_t>(), "follow the children of");
     if (!process)
         return process.error();
-    (*process)->follow = in.get<Follow>();
-    (*process)->follow_exec = in.get<FollowExec>();
+    Interest& interest = (*process)->interests[tracees_.sessions().current().number];
+    interest.follow = in.get<Follow>();
+    interest.follow_exec = in.get<FollowExec>();
     return Body{};
 }
 
-static Inheritance inheritance_of(const AddressSpace& space, Follow what)
+static Inheritance inheritance_of(const Process& parent)
 {
+    const AddressSpace& space = *parent.space;
+    auto is_inherited = [&](const Firing& firing) {
+        auto its = parent.interests.find(firing.session);
+        const Follow what =
+            its != parent.interests.end() ? its->second.follow : Follow::none;
+        return what == Follow::all ||
+               (what == Follow::statics && firing.kind == SiteKind::static_probe);
+    };
     Inheritance all;
     for (Tracepoint* tp : space.tracepoints.all()) {
         if (!tp->written && !tp->site)
             continue;
-        std::vector<Firing> firings = tp->firings;
-        if (what == Follow::statics)
-            std::erase_if(firings, [](const Firing& firing) {
-                return firing.kind != SiteKind::static_probe;
-            });
+        std::vector<Firing> firings;
+        std::copy_if(tp->firings.begin(), tp->firings.end(),
+                     std::back_inserter(firings), is_inherited);
         if (!firings.empty())
             all.sites.push_back({tp->insn, std::move(firings), tp->first, tp->end,
                                  tp->beyond, tp->further, tp->loop_end,
@@ -40,7 +47,8 @@ static Inheritance inheritance_of(const AddressSpace& space, Follow what)
             all.mappings.emplace_back(at, bytes);
     };
     add(space.runtime.image, space.runtime.region_bytes);
-    add(space.runtime.arena, space.runtime.arena_bytes);
+    for (const auto& [session, memory] : space.runtime.sessions())
+        add(memory.at, memory.bytes);
     for (auto [at, bytes] : space.patches.areas)
         add(at, bytes);
     for (auto [at, bytes] : space.slots.pages())
@@ -50,17 +58,26 @@ static Inheritance inheritance_of(const AddressSpace& space, Follow what)
 
 bool Follower::follow(const Process& parent, pid_t child, WaitStatus status)
 {
-    Inheritance inherited = inheritance_of(*parent.space, parent.follow);
+    std::map<unsigned, Interest> interests;
+    for (const auto& [session, interest] : parent.interests)
+        if (interest.follow != Follow::none) {
+            Interest& its = interests[session];
+            its.followed = true;
+            its.by_kernel = interest.by_kernel;
+            its.follow = interest.follow;
+            if (interest.follow_exec == FollowExec::all)
+                its.follow_exec = FollowExec::all;
+        }
+    if (interests.empty())
+        return false;
+    Inheritance inherited = inheritance_of(parent);
     if (inherited.sites.empty() && !parent.space->watched.linker.known() &&
-        parent.follow_exec != FollowExec::all && !parent.by_kernel)
+        !parent.any(&Interest::follow_exec, FollowExec::all) &&
+        !parent.any(&Interest::by_kernel, true))
         return false;
     Process& process =
         tracees_.add_process(child, std::make_shared<AddressSpace>(child, table_));
-    process.is_target = process.followed = true;
-    process.follow = parent.follow;
-    if (parent.follow_exec == FollowExec::all)
-        process.follow_exec = FollowExec::all;
-    process.by_kernel = parent.by_kernel;
+    process.interests = std::move(interests);
     process.trap_action = parent.trap_action;
     process.trap_blocked = parent.trap_blocked;
     process.inherited = std::move(inherited);
@@ -90,7 +107,7 @@ void Follower::begin(Thread& newborn)
     newborn.move_to(ThreadState::handled);
     std::shared_ptr<AddressSpace> space = newborn.process->space;
     Inheritance inherited = std::move(newborn.process->inherited);
-    const bool by_kernel = newborn.process->by_kernel;
+    const bool by_kernel = newborn.process->by_kernel();
     StoppedWorld world(tracees_, space);
     space->statics = std::move(inherited.statics);
     drop_inherited(world, inherited);
@@ -134,7 +151,7 @@ void Follower::begin(Thread& newborn)
         unprotected ? fresh : space->tracepoints.write_breakpoints(fresh);
     if (!by_kernel)
         for (std::string& note : space->rescue.take_notes(*space, fresh))
-            client_.report_error(space->owner(), std::move(note));
+            tracees_.report(space->owner(), std::move(note));
     for (Tracepoint* failed : unwritten) {
         space->tracepoints.forget(*failed);
         ++n_lost;
@@ -142,29 +159,33 @@ void Follower::begin(Thread& newborn)
     space->statics.settle(*space);
     if (n_lost == 0)
         return;
-    client_.report_error(space->owner(),
-                         "follow process " + std::to_string(space->owner()) + ": " +
-                             std::to_string(n_lost) +
-                             (n_lost == 1 ? " site that is" : " sites that are") +
-                             " probed in the parent cannot be probed in this child" +
-                             (jumps.note.empty() ? "" : ": " + jumps.note));
+    tracees_.report(space->owner(),
+                    "follow process " + std::to_string(space->owner()) + ": " +
+                        std::to_string(n_lost) +
+                        (n_lost == 1 ? " site that is" : " sites that are") +
+                        " probed in the parent cannot be probed in this child" +
+                        (jumps.note.empty() ? "" : ": " + jumps.note));
 }
 
 void Follower::become_target(Process& guest)
 {
     const Process* parent = tracees_.find_process(guest.parent);
-    if (parent == nullptr || !parent->is_target ||
-        parent->follow_exec != FollowExec::all)
+    if (parent == nullptr)
         return;
-    guest.is_target = guest.followed = true;
-    guest.follow = parent->follow;
-    guest.follow_exec = FollowExec::all;
+    for (const auto& [session, interest] : parent->interests) {
+        if (interest.follow_exec != FollowExec::all)
+            continue;
+        Interest& its = guest.interests[session];
+        its.followed = true;
+        its.follow = interest.follow;
+        its.follow_exec = FollowExec::all;
+    }
     AgentEvent event;
     event.kind = AgentEvent::forked;
     event.pid = guest.parent;
     event.child = guest.pid;
     event.status = 1;
-    client_.send_event(std::move(event));
+    tracees_.sessions().send_event(guest.sessions(), event);
 }
 
 void Follower::hold_after_exec(Thread& thread)
@@ -288,20 +309,21 @@ void Follower::forked(Thread& parent, pid_t child)
         tracees_.detach_at_first_stop(child);
         return tracees_.give_up(*parent.process->space, late_child);
     }
-    bool followed = parent.process->follow != Follow::none &&
-                    follow(*parent.process, child, status);
-    if (!followed) {
+    if (!follow(*parent.process, child, status)) {
         parent.process->space->statics.lower_in(*parent.process->space, child);
         ptrace(PTRACE_DETACH, child, nullptr, nullptr);
     }
-    if (!parent.process->is_target)
-        return;
+    SessionSet followers;
+    if (const Process* followed = tracees_.find_process(child))
+        followers = followed->sessions();
     AgentEvent event;
     event.kind = AgentEvent::forked;
     event.pid = parent.process->pid;
     event.child = child;
-    event.status = followed ? 1 : 0;
-    client_.send_event(std::move(event));
+    event.status = 1;
+    tracees_.sessions().send_event(followers, event);
+    event.status = 0;
+    tracees_.sessions().send_event(parent.process->sessions() & ~followers, event);
 }
 
 void Follower::begin_program(Thread& thread)
@@ -334,8 +356,9 @@ void Follower::begin_program(Thread& thread)
     }
     pid_t guest = tracees_.guest_of(thread);
     if (guest == 0 && process.space->runtime.image.value != 0)
-        arena_.free_shards_of(process.pid);
-    if (!process.is_target)
+        for (const auto& session : tracees_.sessions().all())
+            session->arena.free_shards_of(process.pid);
+    if (!process.is_target())
         return;
     auto before = std::exchange(process.space,
                                 std::make_shared<AddressSpace>(process.pid, table_));

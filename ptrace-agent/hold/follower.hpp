@@ -27,19 +27,18 @@
 #include "ptrace-agent/plant/jump_writer.hpp"
 #include "ptrace-agent/plant/linker.hpp"
 #include "ptrace-agent/trap/trap_signals.hpp"
-#include "ptrace-agent/wire/client_link.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
 namespace dt::agent {
 
 class Follower {
 public:
-    Follower(Tracees& tracees, ClientLink& client, TracepointTable& table,
-             Injector& injector, ArenaMap& arena, RseqAreas& rseq, JumpWriter& jumps,
-             TrapSignals& trap_signals, LinkerWatch& linker, ClientWait& client_wait)
-        : tracees_(tracees), client_(client), table_(table), injector_(injector),
-          arena_(arena), rseq_(rseq), jumps_(jumps), trap_signals_(trap_signals),
-          linker_(linker), client_wait_(client_wait)
+    Follower(Tracees& tracees, TracepointTable& table, Injector& injector,
+             RseqAreas& rseq, JumpWriter& jumps, TrapSignals& trap_signals,
+             LinkerWatch& linker, ClientWait& client_wait)
+        : tracees_(tracees), table_(table), injector_(injector), rseq_(rseq),
+          jumps_(jumps), trap_signals_(trap_signals), linker_(linker),
+          client_wait_(client_wait)
     {
     }
 
@@ -72,10 +71,8 @@ private:
     void drop_inherited(StoppedWorld& world, const Inheritance& inherited);
 
     Tracees& tracees_;
-    ClientLink& client_;
     TracepointTable& table_;
     Injector& injector_;
-    ArenaMap& arena_;
     RseqAreas& rseq_;
     JumpWriter& jumps_;
     TrapSignals& trap_signals_;

@@ -256,10 +256,11 @@ Reply Grabber::grab(Reader& in)
 {
     auto pid = in.get<pid_t>();
     std::string doing = "grab process " + std::to_string(pid);
+    const unsigned session = tracees_.sessions().current().number;
     if (Process* known = tracees_.find_process(pid)) {
         if (known->no_events)
             return Error{Code::busy, doing + ": it is being released; try again"};
-        known->is_target = true;
+        known->interests[session];
         return Writer().put(known->n_execs).body();
     }
     Fd requested(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -267,7 +268,7 @@ Reply Grabber::grab(Reader& in)
         return ok.error().during(doing);
     Process& process =
         tracees_.add_process(pid, std::make_shared<AddressSpace>(pid, table_));
-    process.is_target = true;
+    process.interests[session];
     const std::shared_ptr<AddressSpace> held = process.space;
     std::set<pid_t> no_guests; // processes that do not share the memory
     std::uint64_t seize_ends = 0;
@@ -288,7 +289,7 @@ Reply Grabber::grab(Reader& in)
         Process* left = tracees_.find_process(pid);
         const auto space = left != nullptr ? left->space : held;
         if (left != nullptr) {
-            left->is_target = false;
+            left->interests.clear();
             if (left->threads.empty())
                 tracees_.remove_process(pid);
         }
@@ -325,8 +326,8 @@ Reply Grabber::grab(Reader& in)
         }
         if (!seized)
             return refused();
-        if (monotonic_ns() > ends || client_.check_in_wait()) {
-            process.is_target = false;
+        if (monotonic_ns() > ends || tracees_.sessions().check_in_wait()) {
+            process.interests.clear();
             releaser_.release(process.space);
             return Error{Code::busy,
                          doing + ": its exec did not finish within " +
@@ -356,6 +357,9 @@ Reply Grabber::put_back(Reader& in)
         return process.error();
     auto n_texts = in.get<std::uint32_t>();
     std::shared_ptr<AddressSpace> space = (*process)->space;
+    // Another session's probes have changed the text, and no dead tracer has.
+    if ((*process)->interests.size() > 1)
+        return Body{};
     StoppedWorld world(tracees_, space);
     for (std::uint32_t i = 0; i < n_texts; ++i) {
         auto at = in.get<TargetAddr>();

@@ -11,7 +11,6 @@
 #include "ptrace-agent/hold/releaser.hpp"
 #include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/trap/trap_signals.hpp"
-#include "ptrace-agent/wire/client_link.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
 #include <set>
@@ -23,10 +22,10 @@ namespace dt::agent {
 
 class Grabber {
 public:
-    Grabber(Tracees& tracees, ClientLink& client, TracepointTable& table,
-            TrapSignals& trap_signals, Follower& follower, Releaser& releaser)
-        : tracees_(tracees), client_(client), table_(table),
-          trap_signals_(trap_signals), follower_(follower), releaser_(releaser)
+    Grabber(Tracees& tracees, TracepointTable& table, TrapSignals& trap_signals,
+            Follower& follower, Releaser& releaser)
+        : tracees_(tracees), table_(table), trap_signals_(trap_signals),
+          follower_(follower), releaser_(releaser)
     {
     }
 
@@ -57,7 +56,6 @@ private:
     bool await_exec(const AddressSpace& space);
 
     Tracees& tracees_;
-    ClientLink& client_;
     TracepointTable& table_;
     TrapSignals& trap_signals_;
     Follower& follower_;

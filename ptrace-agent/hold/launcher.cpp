@@ -203,7 +203,8 @@ Reply Launcher::create(Reader& in)
     // from the exec event. With evaltime=exec, the command is held before this probe.
     const bool inside = evaltime == EvalTime::exec;
     auto started = start_command(command, inside, timeout_ns, [&] {
-        return client_.check_in_wait() || monotonic_ns() - since > timeout_ns;
+        return tracees_.sessions().check_in_wait() ||
+               monotonic_ns() - since > timeout_ns;
     });
     if (!started)
         return started.error().during("start");
@@ -216,7 +217,7 @@ Reply Launcher::create(Reader& in)
         tracees_.add_process(pid, std::make_shared<AddressSpace>(pid, table_));
     process.created = true;
     process.started = false;
-    process.is_target = true;
+    process.interests[tracees_.sessions().current().number];
     process.no_events = true; // sends no events until the client knows its pid
     Thread& thread = tracees_.add_thread(process, pid);
     thread.age = ThreadAge::known;
@@ -293,7 +294,7 @@ Result<Ok> Launcher::run_until(Process& process, TargetAddr at, const std::strin
         }
         tp->purpose = Tracepoint::once;
     }
-    client_wait_.release_of(process, std::nullopt);
+    client_wait_.release_all(process);
     for (;;) {
         const Process* found = tracees_.find_process(pid);
         if (found == nullptr)
@@ -301,8 +302,8 @@ Result<Ok> Launcher::run_until(Process& process, TargetAddr at, const std::strin
         if (found->arrived)
             return Ok{};
         if (Mailbox::rang()) {
-            client_.receive();
-            if (client_.has_exited())
+            tracees_.sessions().receive_for_later();
+            if (tracees_.sessions().has_exited())
                 return Error{Code::gone, "the consumer has exited"};
         }
         tracees_.begin_turn();

@@ -14,7 +14,6 @@
 #include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/plant/linker.hpp"
 #include "ptrace-agent/trap/trap_signals.hpp"
-#include "ptrace-agent/wire/client_link.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
 #include <string>
@@ -23,10 +22,10 @@ namespace dt::agent {
 
 class Launcher {
 public:
-    Launcher(Tracees& tracees, ClientLink& client, TracepointTable& table,
-             TrapSignals& trap_signals, LinkerWatch& linker, ClientWait& client_wait)
-        : tracees_(tracees), client_(client), table_(table),
-          trap_signals_(trap_signals), linker_(linker), client_wait_(client_wait)
+    Launcher(Tracees& tracees, TracepointTable& table, TrapSignals& trap_signals,
+             LinkerWatch& linker, ClientWait& client_wait)
+        : tracees_(tracees), table_(table), trap_signals_(trap_signals),
+          linker_(linker), client_wait_(client_wait)
     {
     }
 
@@ -44,7 +43,6 @@ private:
     Result<Ok> step_to_main(Process& process, const std::string& name);
 
     Tracees& tracees_;
-    ClientLink& client_;
     TracepointTable& table_;
     TrapSignals& trap_signals_;
     LinkerWatch& linker_;

@@ -20,6 +20,22 @@ constexpr std::uint64_t last_call_ns = 100'000'000;
 constexpr std::uint64_t slice_ns = 100'000'000;
 constexpr std::uint64_t least_slice_ns = 10'000'000;
 constexpr std::uint64_t all_unmaps_ns = 1'000'000'000;
+// The interval at which memory that a thread still used is examined again.
+constexpr std::uint64_t retry_ns = 500'000'000;
+
+constexpr const char* shares_memory =
+    "it shares its memory with another target that was released, so it is no longer "
+    "traced";
+
+void Releaser::report_given_up(SessionSet to, pid_t pid, const std::string& why)
+{
+    AgentEvent event;
+    event.kind = AgentEvent::given_up;
+    event.pid = pid;
+    event.text = "dtrace released process " + std::to_string(pid) + ": " + why +
+                 "; its probes were removed, and it continues untraced";
+    tracees_.sessions().send_event(to, event);
+}
 
 // Reports deferred signals that could not be sent to the thread again.
 void Releaser::report_lost_signals(const Thread& thread)
@@ -27,11 +43,11 @@ void Releaser::report_lost_signals(const Thread& thread)
     auto n = std::count_if(thread.deferred.begin(), thread.deferred.end(),
                            [](const DeferredSignal& each) { return !each.sent; });
     if (n != 0)
-        client_.report_error(thread.process->pid,
-                             std::to_string(n) +
-                                 (n == 1 ? " signal for a thread was lost"
-                                         : " signals for a thread were lost") +
-                                 ", because its signal queue was full");
+        tracees_.report(thread.process->pid,
+                        std::to_string(n) +
+                            (n == 1 ? " signal for a thread was lost"
+                                    : " signals for a thread were lost") +
+                            ", because its signal queue was full");
 }
 
 void Releaser::detach_thread(Thread& thread, int signal)
@@ -111,7 +127,8 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
             (void)injector_.call(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
     };
     unmap(runtime.image, runtime.region_bytes);
-    unmap(runtime.arena, runtime.arena_bytes);
+    for (const auto& [session, memory] : runtime.sessions())
+        unmap(memory.at, memory.bytes);
     for (auto [at, bytes] : space.patches.areas)
         unmap(at, bytes);
     if (space.budget.spent_ns() > limit_ns / 4)
@@ -123,8 +140,8 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
 // exited, other targets wait for their release, so each slow target lowers the limit.
 std::uint64_t Releaser::unmap_limit_ns() const
 {
-    return client_.has_exited() ? all_unmaps_ns / (n_slow_unmaps_ + 1)
-                                : stop_timeout_ns;
+    return tracees_.sessions().has_exited() ? all_unmaps_ns / (n_slow_unmaps_ + 1)
+                                            : stop_timeout_ns;
 }
 
 void Releaser::forget_jumps(AddressSpace& space)
@@ -138,8 +155,14 @@ void Releaser::forget_jumps(AddressSpace& space)
     space.native.forget();
 }
 
-void Releaser::release(std::shared_ptr<AddressSpace> space)
+void Releaser::release(std::shared_ptr<AddressSpace> space, const std::string& why)
 {
+    if (!why.empty())
+        for (auto& [pid, process] : tracees_.processes())
+            if (process->space == space && process->is_target()) {
+                report_given_up(process->sessions(), pid, why);
+                process->interests.clear();
+            }
     remove_all(space, Try::last);
     await_signals(space->budget.given_up() ? second_timeout_ns : signals_ns);
 }
@@ -205,10 +228,9 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
         return false;
     for (Thread* thread : tracees_.threads_in(*space)) {
         Process& process = *thread->process;
-        if (std::exchange(process.is_target, false))
-            client_.report_error(process.pid,
-                                 "it shares its memory with another target that was "
-                                 "released, so it is no longer traced");
+        if (process.is_target())
+            tracees_.report(process.pid, shares_memory);
+        process.interests.clear();
         process.no_events = true; // its exit is no longer reported
         hits_.undo(*thread, true);
     }
@@ -265,7 +287,7 @@ std::vector<std::shared_ptr<AddressSpace>> Releaser::take_unreleased()
 {
     std::set<std::shared_ptr<AddressSpace>> all;
     for (auto& [pid, process] : tracees_.processes()) {
-        process->is_target = false;
+        process->interests.clear();
         if (process->no_events)
             continue;
         if (process->created && !process->started) {
@@ -313,26 +335,21 @@ bool Releaser::release_given_up()
         return false;
     const auto& [owner, why] = *next;
     std::shared_ptr<AddressSpace> space;
-    std::vector<pid_t> targets;
+    std::vector<std::pair<pid_t, SessionSet>> targets;
     for (auto& [pid, process] : tracees_.processes()) {
         if (!process->space->budget.given_up() || process->space->owner() != owner)
             continue;
         space = process->space;
-        if (std::exchange(process->is_target, false) && !process->no_events)
-            targets.push_back(pid);
+        if (process->is_target() && !process->no_events)
+            targets.emplace_back(pid, process->sessions());
+        process->interests.clear();
     }
     if (space == nullptr)
         return true;
     release(space);
     table_.reclaim();
-    for (pid_t pid : targets) {
-        AgentEvent event;
-        event.kind = AgentEvent::given_up;
-        event.pid = pid;
-        event.text = "dtrace released process " + std::to_string(pid) + ": " + why +
-                     "; its probes were removed, and it continues untraced";
-        client_.send_event(std::move(event));
-    }
+    for (const auto& [pid, sessions] : targets)
+        report_given_up(sessions, pid, why);
     return true;
 }
 
@@ -343,10 +360,166 @@ Reply Releaser::detach(Reader& in)
     if (!process)
         return process.error();
     (*process)->started = true;
-    (*process)->is_target = false;
-    release((*process)->space);
+    leave(tracees_.sessions().current().number, (*process)->space, pid);
     table_.reclaim();
     return Body{};
+}
+
+void Releaser::leave(unsigned session, std::shared_ptr<AddressSpace> space, pid_t pid)
+{
+    bool any_left = false;
+    for (auto& [other, process] : tracees_.processes()) {
+        if (process->space != space)
+            continue;
+        if (process->interests.erase(session) != 0 && other != pid) {
+            AgentEvent event;
+            event.kind = AgentEvent::agent_error;
+            event.pid = other;
+            event.text = shares_memory;
+            tracees_.sessions().send_event(SessionSet().set(session), event);
+        }
+        any_left = any_left || process->is_target();
+    }
+    if (any_left)
+        remove_probes_of(session, space);
+    else
+        release(space);
+}
+
+void Releaser::remove_idle(StoppedWorld& world, std::vector<Tracepoint*> changed)
+{
+    AddressSpace& space = world.space();
+    std::sort(changed.begin(), changed.end());
+    changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+    std::vector<Tracepoint*> idle;
+    for (Tracepoint* tp : changed) {
+        if (!tp->serves())
+            idle.push_back(tp);
+        else if (tp->site)
+            jumps_.update(space, *tp);
+    }
+    for (Thread* thread : tracees_.threads_in(space))
+        hits_.undo(*thread, false);
+    std::vector<Tracepoint*> breakpoints;
+    std::copy_if(idle.begin(), idle.end(), std::back_inserter(breakpoints),
+                 [](Tracepoint* tp) { return !tp->site; });
+    // Bytes that are no longer our breakpoint are left unchanged.
+    space.tracepoints.restore_originals(breakpoints);
+    jumps_.remove(space, idle);
+    for (Tracepoint* tp : idle)
+        space.tracepoints.forget(*tp);
+    space.statics.settle(space);
+}
+
+void Releaser::remove_probes_of(unsigned session,
+                                const std::shared_ptr<AddressSpace>& space)
+{
+    StoppedWorld world(tracees_, space);
+    std::vector<Tracepoint*> changed;
+    for (Tracepoint* tp : space->tracepoints.all())
+        if (std::erase_if(tp->firings, [session](const Firing& firing) {
+                return firing.session == session;
+            }) != 0)
+            changed.push_back(tp);
+    remove_idle(world, std::move(changed));
+    if (space->runtime.has_session(session))
+        space->runtime.leave_session(session);
+    if (!unmap_left(world))
+        alarms_.set_if_unset(Alarms::left_sessions, monotonic_ns() + retry_ns);
+}
+
+// Returns whether no memory is left to unmap. The last session's memory is unmapped
+// together with the runtime.
+bool Releaser::unmap_left(StoppedWorld& world)
+{
+    AddressSpace& space = world.space();
+    std::vector<unsigned> left;
+    bool any_stays = false;
+    for (const auto& [session, memory] : space.runtime.sessions()) {
+        if (memory.left)
+            left.push_back(session);
+        any_stays = any_stays || !memory.left;
+    }
+    if (left.empty() || !any_stays)
+        return left.empty();
+    bool all_done = true;
+    for (unsigned session : left) {
+        const auto threads = tracees_.threads_in(space);
+        const bool in_use =
+            std::any_of(threads.begin(), threads.end(), [&](auto* each) {
+                user_regs_struct user;
+                return !each->is_stopped() || !get_regs(each->tid, user) ||
+                       may_use_session(space, user, session);
+            });
+        Thread* caller = in_use ? nullptr : world.any_thread();
+        if (caller == nullptr) {
+            all_done = false;
+            continue;
+        }
+        const auto [at, bytes, arena, is_left] = space.runtime.sessions().at(session);
+        jumps_.drop_session(space, session);
+        space.runtime.remove_session(session);
+        (void)injector_.call(*caller, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+    }
+    return all_done;
+}
+
+void Releaser::leave_arena(unsigned session)
+{
+    // The address spaces are collected first, because processes may end meanwhile.
+    std::set<std::shared_ptr<AddressSpace>> spaces;
+    for (auto& [pid, process] : tracees_.processes())
+        if (process->space->runtime.has_session(session))
+            spaces.insert(process->space);
+    for (const auto& space : spaces) {
+        if (space->runtime.sessions().size() > 1) {
+            remove_probes_of(session, space);
+            continue;
+        }
+        StoppedWorld world(tracees_, space);
+        remove_runtime(world);
+        forget_jumps(*space);
+    }
+}
+
+void Releaser::unmap_left_if_due()
+{
+    if (!alarms_.is_due(Alarms::left_sessions))
+        return;
+    alarms_.set(Alarms::left_sessions, 0);
+    std::set<std::shared_ptr<AddressSpace>> spaces;
+    for (auto& [pid, process] : tracees_.processes())
+        for (const auto& [session, memory] : process->space->runtime.sessions())
+            if (memory.left)
+                spaces.insert(process->space);
+    for (const auto& space : spaces) {
+        StoppedWorld world(tracees_, space);
+        if (!unmap_left(world))
+            alarms_.set_if_unset(Alarms::left_sessions, monotonic_ns() + retry_ns);
+    }
+}
+
+void Releaser::end_session(unsigned session)
+{
+    std::vector<std::pair<pid_t, std::shared_ptr<AddressSpace>>> all;
+    for (auto& [pid, process] : tracees_.processes()) {
+        if (process->interests.count(session) == 0)
+            continue;
+        if (process->created && !process->started) {
+            // No client is left to start the command.
+            process->no_events = true;
+            ::kill(pid, SIGKILL);
+        } else {
+            all.emplace_back(pid, process->space);
+        }
+    }
+    for (const auto& [pid, space] : all) {
+        const Process* process = tracees_.find_process(pid);
+        if (process != nullptr && process->space == space &&
+            process->interests.count(session) != 0)
+            leave(session, space, pid);
+    }
+    table_.reclaim();
 }
 
 Reply Releaser::kill_target(Reader& in)
@@ -355,8 +528,8 @@ Reply Releaser::kill_target(Reader& in)
     auto process = tracees_.find_target(pid, "kill");
     if (!process)
         return process.error();
-    (*process)->no_events = true;
-    (*process)->is_target = false;
+    (*process)->interests.erase(tracees_.sessions().current().number);
+    (*process)->no_events = !(*process)->is_target();
     ::kill(pid, SIGKILL);
     return Body{};
 }

@@ -23,9 +23,10 @@
 #include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/runtime_exit.hpp"
+#include "ptrace-agent/plant/jump_writer.hpp"
 #include "ptrace-agent/trap/hit_handler.hpp"
 #include "ptrace-agent/trap/trap_signals.hpp"
-#include "ptrace-agent/wire/client_link.hpp"
+#include "ptrace-agent/wire/alarms.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
 #include <functional>
@@ -36,20 +37,32 @@ namespace dt::agent {
 
 class Releaser {
 public:
-    Releaser(Tracees& tracees, ClientLink& client, TracepointTable& table,
-             Injector& injector, TrapSignals& trap_signals, HitHandler& hits,
-             RuntimeExit& runtime_exit, Follower& follower)
-        : tracees_(tracees), client_(client), table_(table), injector_(injector),
+    Releaser(Tracees& tracees, TracepointTable& table, Injector& injector,
+             TrapSignals& trap_signals, HitHandler& hits, RuntimeExit& runtime_exit,
+             Follower& follower, JumpWriter& jumps, Alarms& alarms)
+        : tracees_(tracees), table_(table), injector_(injector),
           trap_signals_(trap_signals), hits_(hits), runtime_exit_(runtime_exit),
-          follower_(follower)
+          follower_(follower), jumps_(jumps), alarms_(alarms)
     {
     }
 
     Reply detach(Reader& in);      // handles the request `detach`
     Reply kill_target(Reader& in); // handles the request `kill`
 
-    // Releases all processes of an address space.
-    void release(std::shared_ptr<AddressSpace> space);
+    // Releases all processes of an address space. If `why` is not empty, the sessions
+    // that trace them get the event given_up with this reason.
+    void release(std::shared_ptr<AddressSpace> space, const std::string& why = {});
+    // Ends the tracing of all processes by a session whose client has exited. The other
+    // sessions' probes stay.
+    void end_session(unsigned session);
+    // Removes the probes of a session from all targets that have mapped its arena.
+    void leave_arena(unsigned session);
+    // Removes the jumps and breakpoints that no longer serve any probe. `changed` are
+    // tracepoints that have lost probes.
+    void remove_idle(StoppedWorld& world, std::vector<Tracepoint*> changed);
+    // Unmaps the memory of sessions that no longer trace a target, if no thread may use
+    // it any more. Otherwise tries again later.
+    void unmap_left_if_due();
     // Releases one process that the agent has given up on, and the processes that share
     // its memory. Called only while no world is stopped. Returns false if there is no
     // such process.
@@ -68,6 +81,11 @@ public:
     void detach_thread(Thread& thread, int signal);
 
 private:
+    // Ends the tracing of an address space by a session. Releases its processes if no
+    // other session traces them. Processes other than `pid` are reported to the session.
+    void leave(unsigned session, std::shared_ptr<AddressSpace> space, pid_t pid);
+    void remove_probes_of(unsigned session, const std::shared_ptr<AddressSpace>& space);
+    bool unmap_left(StoppedWorld& world);
     // Releases all processes of an address space. With Try::again, returns false if a
     // thread did not stop or leave our code in time. In that case the threads continue,
     // and our code stays mapped. The original text may already be restored.
@@ -84,6 +102,7 @@ private:
     // `ends`, in ns.
     void wait_for(const std::function<bool(const Thread&)>& which, std::uint64_t ends);
     void report_lost_signals(const Thread& thread);
+    void report_given_up(SessionSet to, pid_t pid, const std::string& why);
     // Returns the time limit for all calls that unmap the runtime of one target.
     std::uint64_t unmap_limit_ns() const;
     // Returns the address spaces that have not been released yet. If a command (-c) is
@@ -91,13 +110,14 @@ private:
     std::vector<std::shared_ptr<AddressSpace>> take_unreleased();
 
     Tracees& tracees_;
-    ClientLink& client_;
     TracepointTable& table_;
     Injector& injector_;
     TrapSignals& trap_signals_;
     HitHandler& hits_;
     RuntimeExit& runtime_exit_;
     Follower& follower_;
+    JumpWriter& jumps_;
+    Alarms& alarms_;
     // Number of targets whose unmapping took more than a quarter of its time limit,
     // since the consumer exited.
     std::size_t n_slow_unmaps_ = 0;

@@ -46,7 +46,7 @@ static bool is_new_task(int event)
 
 static bool is_guests_exec(const Thread& thread)
 {
-    return thread.event() == PTRACE_EVENT_EXEC && !thread.process->is_target &&
+    return thread.event() == PTRACE_EVENT_EXEC && !thread.process->is_target() &&
            thread.process->is_guest();
 }
 

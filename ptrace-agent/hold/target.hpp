@@ -19,9 +19,11 @@
 #include "process/wait_status.hpp"
 #include "ptrace-agent/address_space.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/sessions.hpp"
 
 #include <cassert>
 #include <csignal>
+#include <map>
 #include <memory>
 #include <optional>
 #include <sys/ptrace.h>
@@ -78,6 +80,12 @@ struct DeferredSignal {
     bool sent;
 };
 
+// A profile probe of a session.
+struct Sample {
+    unsigned session = 0;
+    std::uint32_t probe = 0;
+};
+
 struct Thread {
     pid_t tid = 0;
     Process* process = nullptr;
@@ -91,18 +99,18 @@ struct Thread {
     // The monotonic time at which the hold ends even if the client is silent. 0 means
     // no limit.
     std::uint64_t hold_ends_ns = 0;
-    // The number of the library change that the client must answer before the hold
+    // The number of the library change that the clients must answer before the hold
     // ends. 0 means that the hold has another reason.
     int awaits = 0;
     bool under_seccomp = false;
-    bool reenter = false;    // the instruction at its pc runs next, without firing
-    std::uint8_t faults = 0; // number of failed emulations of one instruction
-    std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
-    bool running_out = false;           // RuntimeExit is making it leave our code
-    std::uint64_t fs_base = 0;          // key of the thread in the runtime's table
-    bool changes_base = false;          // fs_base changes, so it cannot be the key
-    std::uint64_t gs_key = 0; // the gs_base that identifies it, or 0 (ThreadBases)
-    pid_t number = 0;         // its tid in its pid namespace; 0 if not read yet
+    bool reenter = false;        // the instruction at its pc runs next, without firing
+    std::uint8_t faults = 0;     // number of failed emulations of one instruction
+    std::vector<Sample> samples; // profile probes to fire at its next stop
+    bool running_out = false;    // RuntimeExit is making it leave our code
+    std::uint64_t fs_base = 0;   // key of the thread in the runtime's table
+    bool changes_base = false;   // fs_base changes, so it cannot be the key
+    std::uint64_t gs_key = 0;    // the gs_base that identifies it, or 0 (ThreadBases)
+    pid_t number = 0;            // its tid in its pid namespace; 0 if not read yet
     std::vector<DeferredSignal> deferred; // arrived while it was in our code
     bool queue_is_full = false;           // a deferred signal could not be queued
     // The signal with which the thread is resumed from its current stop, or 0. Set by
@@ -193,6 +201,18 @@ struct Inheritance {
     Statics statics; // their semaphores are incremented in the child's memory, too
 };
 
+// What one session does with a process that it traces.
+struct Interest {
+    bool followed = false;        // it became a target as the child of a target
+    bool planted = false;         // the client has sent the request `plant` for it
+    bool by_kernel = false;       // the kernel fires its probes, without code of ours
+    Follow follow = Follow::none; // which of its probes its children inherit
+    FollowExec follow_exec = FollowExec::none;
+    int awaited_change = 0;        // the last library change that was reported
+    int answered_change = 0;       // the last one that the client has answered
+    bool change_held_back = false; // reported when the client responds again
+};
+
 struct Process {
     pid_t pid = 0;
     std::shared_ptr<AddressSpace> space;
@@ -200,25 +220,36 @@ struct Process {
     // vfork child.
     bool is_guest() const { return pid != space->owner(); }
     std::unordered_map<pid_t, std::unique_ptr<Thread>> threads;
-    // Whether the client traces this process. Other processes have a record if they
-    // share a target's memory or are being released.
-    bool is_target = false;
+    // The sessions that trace this process, by number. A process without a session has
+    // a record if it shares a target's memory or is being released.
+    std::map<unsigned, Interest> interests;
+    bool is_target() const { return !interests.empty(); }
+    SessionSet sessions() const
+    {
+        SessionSet all;
+        for (const auto& [session, interest] : interests)
+            all.set(session);
+        return all;
+    }
+    // Returns whether the condition is true of any of the sessions.
+    template <class T> bool any(T Interest::*member, T value) const
+    {
+        for (const auto& [session, interest] : interests)
+            if (interest.*member == value)
+                return true;
+        return false;
+    }
+    // Returns whether only the kernel fires its probes.
+    bool by_kernel() const { return is_target() && !any(&Interest::by_kernel, false); }
     bool created = false;      // started by the agent, as the agent's own child
-    bool started = true;       // false until the client has requested its start
+    bool started = true;       // false until its client has requested its start
     bool to_preinit = false;   // create() waits for the libraries to be mapped
     bool arrived = false;      // it has reached the point to which create() runs it
     bool no_events = false;    // being released or killed, so it sends no events
-    bool planted = false;      // the client has sent the request `plant` for it
-    bool by_kernel = false;    // the kernel fires its probes, without any code of ours
-    std::uint32_t n_execs = 0; // execs that were reported to the client
-    int library_changes = 0;   // library changes that were reported to the client
-    int answered_change = 0;   // number of the last change that the client has answered
-    bool change_held_back = false; // a change will be reported when the client responds
-    Follow follow = Follow::none;  // which of its probes its children inherit
-    FollowExec follow_exec = FollowExec::none;
-    pid_t parent = 0;      // for a vfork child: the process whose memory it shares
-    bool followed = false; // it became a target as the child of a target
-    Inheritance inherited; // for a followed child until its probes are planted
+    std::uint32_t n_execs = 0; // execs that were reported to the clients
+    int library_changes = 0;   // library changes that were reported to the clients
+    pid_t parent = 0;          // for a vfork child: the process whose memory it shares
+    Inheritance inherited;     // for a followed child until its probes are planted
     TrapAction trap_action;
     // The key is a signal mask without SIGTRAP. The value says whether threads with
     // this mask also block SIGTRAP. Nothing is recorded when a thread hits a

@@ -20,10 +20,32 @@ Process* Tracees::find_process(pid_t pid) const
 Result<Process*> Tracees::find_target(pid_t pid, const char* doing) const
 {
     Process* found = find_process(pid);
-    if (found == nullptr || !found->is_target)
+    if (found == nullptr || found->interests.count(sessions_.current().number) == 0)
         return Error{Code::gone, std::string(doing) + " process " +
                                      std::to_string(pid) + ": it is not traced"};
     return found;
+}
+
+void Tracees::send_event(const AgentEvent& event)
+{
+    if (const Process* process = find_process(event.pid))
+        sessions_.send_event(process->sessions(), event);
+}
+
+void Tracees::report(pid_t pid, std::string text)
+{
+    SessionSet to;
+    if (const Process* process = find_process(pid))
+        to = process->sessions();
+    if (to.none() && sessions_.is_serving())
+        to.set(sessions_.current().number);
+    if (to.none())
+        to.set();
+    AgentEvent event;
+    event.kind = AgentEvent::agent_error;
+    event.pid = pid;
+    event.text = std::move(text);
+    sessions_.send_event(to, event);
 }
 
 Thread* Tracees::find_thread(pid_t tid)
@@ -128,7 +150,7 @@ pid_t Tracees::guest_of(const Thread& thread) const
     pid_t guest = 0;
     for (const Thread* other : threads_in(*thread.process->space)) {
         if (other->process != thread.process &&
-            (guest == 0 || other->process->is_target))
+            (guest == 0 || other->process->is_target()))
             guest = other->process->pid;
     }
     return guest;

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "ptrace-agent/hold/target.hpp"
-#include "ptrace-agent/wire/client_link.hpp"
+#include "ptrace-agent/sessions.hpp"
 
 #include <deque>
 #include <memory>
@@ -69,15 +69,23 @@ public:
     using Processes = std::unordered_map<pid_t, std::unique_ptr<Process>>;
     using Threads = std::unordered_map<pid_t, Thread*>;
 
-    Tracees(ClientLink& client, StopHandler& handler)
-        : client_(client), handler_(handler)
+    Tracees(Sessions& sessions, StopHandler& handler)
+        : sessions_(sessions), handler_(handler)
     {
     }
+
+    Sessions& sessions() const { return sessions_; }
+    // Sends an event to the sessions that trace the process event.pid.
+    void send_event(const AgentEvent& event);
+    // Reports an error to the sessions that trace the process. If no session traces it,
+    // the current session or else all sessions get the report.
+    void report(pid_t pid, std::string text);
 
     const Processes& processes() const { return processes_; }
     const Threads& threads() const { return threads_; }
     Process* find_process(pid_t pid) const;
-    // Returns the process if it is a target. The error message starts with `doing`.
+    // Returns the process if the current session traces it. The error message starts
+    // with `doing`.
     Result<Process*> find_target(pid_t pid, const char* doing) const;
     Thread* find_thread(pid_t tid);
     std::vector<Thread*> threads_in(const AddressSpace& space) const;
@@ -159,7 +167,7 @@ private:
     bool cannot_run(const Thread& thread) const;
     void finish_call(Thread& thread);
 
-    ClientLink& client_;
+    Sessions& sessions_;
     StopHandler& handler_;
     Processes processes_;
     Threads threads_;

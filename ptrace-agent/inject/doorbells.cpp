@@ -106,7 +106,7 @@ std::optional<Ring> Doorbells::next()
             continue;
         Ring ring{};
         ring.bell = static_cast<std::uint32_t>(offset / DT_RT_BELL_BYTES);
-        ring.shard =
+        ring.stack =
             static_cast<std::uint32_t>(offset % DT_RT_BELL_BYTES / DT_RT_BELL_WORD(1));
         ring.tid = static_cast<pid_t>(message.arg.pagefault.feat.ptid);
         return ring;

@@ -34,7 +34,7 @@ namespace dt::agent {
 
 struct Ring {
     std::uint32_t bell;  // 0 or 1; DT_RT_N_BELLS if the thread waits at the gate
-    std::uint32_t shard; // the shard that contains the request; unused at the gate
+    std::uint32_t stack; // the stack that contains the request; unused at the gate
     pid_t tid;           // in the target's pid namespace
 };
 

@@ -42,30 +42,90 @@ std::optional<TargetAddr> NativeCode::routine(AddressSpace& space, const void* a
     auto [same, first] = by_operands_.try_emplace(
         std::pair(any_list, operands_read(*plan)), std::nullopt);
     if (first)
-        same->second = compile(space, *plan);
+        same->second = compile(space, use.session, *plan);
     known->second = same->second;
     return same->second;
 }
 
-std::optional<TargetAddr> NativeCode::compile(AddressSpace& space,
+// Returns the offset of unused memory in the area. The caller adds it to used_.
+std::optional<std::uint64_t> NativeCode::take_room(std::uint64_t bytes)
+{
+    for (Room& room : free_) {
+        if (room.bytes < bytes)
+            continue;
+        const std::uint64_t at = room.at;
+        room = {at + bytes, room.bytes - bytes};
+        return at;
+    }
+    if (bytes > DT_RT_CODE_BYTES - used_bytes_)
+        return std::nullopt;
+    return std::exchange(used_bytes_, used_bytes_ + bytes);
+}
+
+void NativeCode::forget_session(unsigned session)
+{
+    std::erase_if(routines_, [session](const auto& each) {
+        return each.first.session == session;
+    });
+    std::erase_if(by_operands_, [session](const auto& each) {
+        return each.first.first.session == session;
+    });
+    auto [first, last] = used_.equal_range(session);
+    for (auto it = first; it != last; ++it)
+        free_.push_back(it->second);
+    used_.erase(first, last);
+    if (used_.empty()) {
+        free_.clear();
+        fixups_.clear();
+        used_bytes_ = 0;
+    }
+}
+
+std::optional<TargetAddr> NativeCode::compile(AddressSpace& space, unsigned session,
                                               const native::ClausePlan& plan)
 {
     const RuntimeMap& runtime = space.runtime;
-    const native::Target target{runtime.image.value, runtime.arena.value,
-                                space.runtime.config().fs_method == DT_RT_FS_RDFSBASE,
-                                space.runtime.config().cpu_method == DT_RT_CPU_RDPID,
+    const auto& config = runtime.config();
+    const native::Target target{runtime.image.value,
+                                config.sessions[session].arena,
+                                session,
+                                config.fs_method == DT_RT_FS_RDFSBASE,
+                                config.cpu_method == DT_RT_CPU_RDPID,
                                 rseq};
-    auto code = native::compile(plan, target, DT_RT_CODE + used_bytes_);
-    if (!code || code->bytes.size() > DT_RT_CODE_BYTES - used_bytes_)
+    // The code contains distances, so its size is not known before its address. All
+    // instructions have the same size at any address.
+    auto draft = native::compile(plan, target, DT_RT_CODE + used_bytes_);
+    if (!draft)
         return std::nullopt;
-    TargetAddr at = runtime.image + DT_RT_CODE + used_bytes_;
+    const std::uint64_t bytes =
+        (draft->bytes.size() + native::code_align - 1) & ~(native::code_align - 1);
+    const std::uint64_t next = used_bytes_;
+    const auto room = take_room(bytes);
+    auto code = room && *room != next
+                    ? native::compile(plan, target, DT_RT_CODE + *room)
+                    : std::move(draft);
+    if (!room || !code || code->bytes.size() > bytes)
+        return std::nullopt;
+    const TargetAddr at = runtime.image + DT_RT_CODE + *room;
     if (!space.write_text(at, code->bytes))
         return std::nullopt;
+    used_.emplace(session, Room{*room, bytes});
+    fixups_.erase(fixups_.lower_bound(at), fixups_.lower_bound(at + bytes));
     for (const auto& fixup : code->fixups)
         fixups_[at + fixup.begin] = {at + fixup.end, at + fixup.to};
-    used_bytes_ +=
-        (code->bytes.size() + native::code_align - 1) & ~(native::code_align - 1);
     return at;
+}
+
+std::optional<unsigned> NativeCode::session_at(const RuntimeMap& runtime,
+                                               TargetAddr pc) const
+{
+    if (!runtime.in_code(pc))
+        return std::nullopt;
+    const std::uint64_t offset = pc - (runtime.image + DT_RT_CODE);
+    for (const auto& [session, room] : used_)
+        if (offset - room.at < room.bytes)
+            return session;
+    return std::nullopt;
 }
 
 std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
@@ -128,14 +188,16 @@ void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site
     std::array<std::uint32_t, max_clauses> epid_storage;
     std::array<RuntimeMap::Compiled, max_clauses> chain;
     std::size_t n = 0;
+    const unsigned session = space.runtime.session_of(site);
     const auto epids = ecbs_of(arena, probe, epid_storage);
     for (std::uint32_t epid : epids) {
         const native::Place place{static_cast<std::uint32_t>(epids.size()),
                                   epid == epids.back()};
-        const NativeCode::Use use{ecbs[epid - 1].clause, arguments, place,
+        const NativeCode::Use use{session, ecbs[epid - 1].clause, arguments, place,
                                   is_static ? firing.arg0 : 0};
         auto code = space.native.routine(space, arena, use, operands);
-        chain[n++] = {code.value_or(TargetAddr{}), space.runtime.arena + at,
+        chain[n++] = {code.value_or(TargetAddr{}),
+                      TargetAddr{space.runtime.config().sessions[session].arena + at},
                       firing.arg0, epid};
         if (!code)
             break;

@@ -22,15 +22,17 @@
 namespace dt::agent {
 
 class AddressSpace;
+class RuntimeMap;
 
 class NativeCode {
 public:
     // The position of struct rseq. Not set if it differs between threads of the target.
     std::optional<native::RseqArea> rseq;
 
-    // Identifies a routine: a clause, compiled for probes of one kind. `list`
+    // Identifies a routine: a session's clause, compiled for probes of one kind. `list`
     // identifies the operands of a static probe; otherwise it is 0.
     struct Use {
+        unsigned session = 0;
         std::uint32_t clause = 0;
         native::Arguments arguments = native::Arguments::of_call;
         native::Place place;
@@ -47,10 +49,15 @@ public:
     // without a struct rseq, and an argument that cannot be read.
     std::optional<TargetAddr> after_fault(TargetAddr pc) const;
     void forget();
+    // Frees the routines of a session. No thread may be in one of them.
+    void forget_session(unsigned session);
+    // Returns the session whose routine contains this address, or nothing.
+    std::optional<unsigned> session_at(const RuntimeMap& runtime, TargetAddr pc) const;
 
 private:
-    std::optional<TargetAddr> compile(AddressSpace& space,
+    std::optional<TargetAddr> compile(AddressSpace& space, unsigned session,
                                       const native::ClausePlan& plan);
+    std::optional<std::uint64_t> take_room(std::uint64_t bytes);
 
     std::map<Use, std::optional<TargetAddr>> routines_;
     // The same routines, keyed by the operands that they read. Use::list is 0 in these
@@ -60,7 +67,12 @@ private:
         TargetAddr end, to;
     };
     std::map<TargetAddr, Fixup> fixups_; // key: first address that may fault
-    std::uint64_t used_bytes_ = 0;
+    struct Room {
+        std::uint64_t at, bytes; // from the start of the area
+    };
+    std::multimap<unsigned, Room> used_; // key: session
+    std::vector<Room> free_;
+    std::uint64_t used_bytes_ = 0; // the area after this has never been used
 };
 
 // Compiles the clauses of a site that has one probe, in program order. The engine

@@ -36,6 +36,11 @@ TargetAddr trapped_at(const siginfo_t& info, const user_regs_struct& user);
 std::optional<TargetAddr> frame_of(const AddressSpace& space,
                                    const user_regs_struct& user);
 
+// Returns whether a thread with these registers may still use the memory of a session.
+// If not, it will not use this memory as long as the session's sites are inert.
+bool may_use_session(const AddressSpace& space, const user_regs_struct& user,
+                     unsigned session);
+
 // Changes `user`, the registers of a thread in a trampoline, to the program's registers
 // at the address place.on. Returns false if the stack cannot be read.
 bool put_on_program(AddressSpace& space, const PatchPlace& place,

@@ -49,10 +49,10 @@ std::optional<TargetAddr> frame_of(const AddressSpace& space,
 {
     if (space.runtime.image.value == 0)
         return std::nullopt;
-    const dt_rt_config& config = space.runtime.config();
-    std::uint64_t offset = user.rsp - config.stacks;
-    if (offset >= config.n_shards * DT_RT_STACK_BYTES)
+    const dt_rt_session* session = space.runtime.session_at({user.rsp});
+    if (session == nullptr)
         return std::nullopt;
+    const std::uint64_t offset = user.rsp - session->stacks;
     std::uint64_t pc = user.rip - space.runtime.image.value;
     const dt_rt_header& header = runtime_header();
     if ((pc >= header.enter && pc < header.frame_begin) ||
@@ -60,6 +60,19 @@ std::optional<TargetAddr> frame_of(const AddressSpace& space,
         return std::nullopt; // the frame is incomplete or no longer used
     std::uint64_t stack = user.rsp - offset % DT_RT_STACK_BYTES;
     return TargetAddr{DT_RT_FRAME_AT(stack)};
+}
+
+bool may_use_session(const AddressSpace& space, const user_regs_struct& user,
+                     unsigned session)
+{
+    const TargetAddr pc{user.rip};
+    if (const dt_rt_session* on = space.runtime.session_at({user.rsp}))
+        return on == &space.runtime.config().sessions[session];
+    if (auto compiled = space.native.session_at(space.runtime, pc))
+        return *compiled == session;
+    // On the program's stack, the entry and the exit of the runtime may already have
+    // read a site of the session.
+    return space.runtime.in_image(pc);
 }
 
 TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user)
@@ -70,6 +83,8 @@ TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user)
         auto at = frame_of(space, user);
         if (at && space.read_value(*at, frame) && frame.site < DT_RT_MAX_SITES)
             return {space.runtime.config().sites[frame.site].at};
+        if (space.runtime.in_links(pc))
+            return {space.runtime.config().sites[space.runtime.linked_site(pc)].at};
         // Compiled code keeps the address of its struct dt_rt_site in %rbx.
         std::uint64_t site = user.rbx - space.runtime.image.value - DT_RT_CONFIG -
                              offsetof(dt_rt_config, sites);

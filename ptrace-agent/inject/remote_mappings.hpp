@@ -18,7 +18,7 @@ namespace dt::agent {
 constexpr int no_fd = -1;
 constexpr std::uint64_t bells_bytes = DT_RT_GATE + DT_RT_BELL_BYTES - DT_RT_BELLS;
 static_assert(DT_RT_CONFIG + sizeof(dt_rt_config) <= DT_RT_BELLS &&
-              DT_RT_BELLS + bells_bytes <= DT_RT_STACKS);
+              DT_RT_BELLS + bells_bytes <= DT_RT_LINKS);
 
 class RemoteMappings {
 public:

@@ -135,6 +135,35 @@ static bool to_moved(AddressSpace& space, user_regs_struct& user)
     return false;
 }
 
+// If a thread at the gate is about to continue with the next session's site, moves it to
+// the link that leads there. Returns whether the thread was moved.
+static bool move_to_link(AddressSpace& space, const Thread& thread,
+                         user_regs_struct& user)
+{
+    const std::uint64_t pc = user.rip - space.runtime.image.value;
+    if (!space.runtime.in_links({user.rbx}))
+        return false;
+    for (const auto& leave : runtime_header().leaves) {
+        if (pc < leave.begin || pc >= leave.end)
+            continue;
+        std::array<std::uint64_t, 3> words{};
+        std::span used(words.data(), leave.depth);
+        if (!space.read({user.rsp}, std::as_writable_bytes(used)))
+            return false;
+        user.rsp += used.size_bytes();
+        if (leave.depth >= 1)
+            user.rcx = words[leave.depth - 1];
+        if (leave.depth >= 2)
+            user.rax = words[leave.depth - 2];
+        if (leave.depth >= 3)
+            user.eflags = words[0] & flags_on_stack & ~trap_flag;
+        user.rip = user.rbx;
+        user.orig_rax = ~0ull; // not in a system call
+        return set_regs(thread.tid, user);
+    }
+    return false;
+}
+
 // Runs the thread until it stops by itself or waits at the gate. If this takes too
 // long, interrupts the thread, and with Try::last also gives up on the target. Returns
 // false if the thread has exited or does not stop.
@@ -175,7 +204,7 @@ bool RuntimeExit::run_in_our_code(Thread& thread, Resume resume, Try which)
         Mailbox::ring_in_ms(look_in_ms(*space));
         pid_t reported = tracees_.wait_for(tid, status);
         if (reported < 0 && errno == EINTR) {
-            client_.check_in_wait(); // resets Mailbox::rang()
+            tracees_.sessions().check_in_wait(); // resets Mailbox::rang()
             if (!space->budget.is_spent())
                 continue;
             // The thread is in a loop or sleeps in the kernel.
@@ -278,7 +307,8 @@ bool RuntimeExit::run_to_program(Thread& thread, int n_runs, bool& ran)
     user_regs_struct user;
     if (!get_regs(thread.tid, user))
         return false;
-    if (space->runtime.in_image({user.rip}) && !to_moved(*space, user)) {
+    if (space->runtime.in_image({user.rip}) &&
+        (move_to_link(*space, thread, user) || !to_moved(*space, user))) {
         ShutGate gate(space->runtime);
         return run_to_gate(thread);
     }
@@ -368,7 +398,8 @@ bool RuntimeExit::run_out(Thread& thread, Try which)
             thread.in_our_code_ns = 0;
             break;
         }
-        bool moved = to_moved(*space, user);
+        const bool moved =
+            !move_to_link(*space, thread, user) && to_moved(*space, user);
         auto found = space->patches.find({user.rip});
         if (found && put_on_program(*space, found->place, user)) {
             set_regs(thread.tid, user);

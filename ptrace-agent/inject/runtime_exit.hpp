@@ -20,15 +20,14 @@
 #include "ptrace-agent/inject/probe_context.hpp"
 #include "ptrace-agent/inject/upcalls.hpp"
 #include "ptrace-agent/wire/alarms.hpp"
-#include "ptrace-agent/wire/client_link.hpp"
 
 namespace dt::agent {
 
 class RuntimeExit {
 public:
-    RuntimeExit(Tracees& tracees, ClientLink& client, Alarms& alarms, Upcalls& upcalls,
+    RuntimeExit(Tracees& tracees, Alarms& alarms, Upcalls& upcalls,
                 ProbeContext& probe_context)
-        : tracees_(tracees), client_(client), alarms_(alarms), upcalls_(upcalls),
+        : tracees_(tracees), alarms_(alarms), upcalls_(upcalls),
           probe_context_(probe_context)
     {
     }
@@ -58,7 +57,6 @@ private:
     bool run_to_gate(Thread& thread, Try which = Try::last);
 
     Tracees& tracees_;
-    ClientLink& client_;
     Alarms& alarms_;
     Upcalls& upcalls_;
     ProbeContext& probe_context_;

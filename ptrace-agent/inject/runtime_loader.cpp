@@ -16,7 +16,6 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <tuple>
 
 namespace dt::agent {
 
@@ -81,68 +80,65 @@ void RuntimeLoader::refresh_config(AddressSpace& space)
     space.runtime.set_ranges(mappings_of(space.proc_tid()));
 }
 
-Result<Ok> RuntimeLoader::ensure(StoppedWorld& world)
+Result<Ok> RuntimeLoader::ensure(StoppedWorld& world, SessionSet sessions)
 {
     AddressSpace& space = world.space();
-    if (space.runtime.image.value != 0)
-        return Ok{};
-    if (!space.runtime.refusal.empty())
-        return Error{Code::unsupported, space.runtime.refusal};
-    Thread* thread = world.any_thread();
-    if (thread == nullptr)
-        return Error{Code::busy,
-                     "none of its threads can make a system call at the moment"};
-    auto done = load(world, *thread);
-    if (!done && done.error().code != Code::gone)
-        space.runtime.refusal = done.error().text;
-    return done;
+    for (unsigned number = 0; number < max_sessions; number++) {
+        if (!sessions.test(number))
+            continue;
+        if (space.runtime.has_session(number)) {
+            if (space.runtime.sessions().at(number).left)
+                return Error{Code::busy,
+                             "a thread still uses the memory of the session's previous "
+                             "probes"};
+            continue;
+        }
+        if (!space.runtime.refusal.empty())
+            return Error{Code::unsupported, space.runtime.refusal};
+        const Session* session = tracees_.sessions().find(number);
+        if (session == nullptr)
+            return Error{Code::gone, "the session has ended"};
+        Thread* thread = world.any_thread();
+        if (thread == nullptr)
+            return Error{Code::busy,
+                         "none of its threads can make a system call at the moment"};
+        auto done = load(world, *thread, *session);
+        if (!done && done.error().code != Code::gone &&
+            space.runtime.sessions().empty())
+            space.runtime.refusal = done.error().text;
+        if (!done)
+            return done;
+    }
+    return Ok{};
 }
 
-Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
+// The addresses in the target at which the session's memory is mapped:
+//
+//   | guard page | stacks | guard page | program part | data part |
+struct RuntimeLoader::Layout {
+    Layout(const ArenaMap& arena, RuntimeMap::Stacks of)
+        : stacks(of), stack_bytes(std::uint64_t{of.n} * DT_RT_STACK_BYTES),
+          bytes(page_bytes + stack_bytes + page_bytes + arena.shared_bytes())
+    {
+    }
+    TargetAddr first_stack() const { return at + page_bytes; }
+    TargetAddr arena() const { return at + (2 * page_bytes + stack_bytes); }
+
+    RuntimeMap::Stacks stacks;
+    std::uint64_t stack_bytes, bytes;
+    TargetAddr at;
+};
+
+// Maps the image's region, without links. Returns its address.
+Result<TargetAddr> RuntimeLoader::map_image(RemoteMappings& mappings, int config)
 {
-    AddressSpace& space = world.space();
-    RuntimeMap& runtime = space.runtime;
-    const auto* base = static_cast<const dt_arena*>(arena_.base());
-    if (base == nullptr || base->magic != DT_ARENA_MAGIC ||
-        arena_.n_shared() > DT_RT_MAX_SHARDS)
-        return Error{Code::unsupported, "the session's arena is missing or not valid"};
-    if (auto made = runtime.make(space.owner()); !made)
-        return made;
-
-    RemoteMappings mappings(tracees_, injector_, thread);
-    auto fds =
-        mappings.send({arena_.program_fd(), arena_.data_fd(), runtime.read_only_fd()});
-    if (!fds)
-        return fds.error();
-    auto [program, data, config] = *fds;
-
-    if (auto deferred = mappings.defer_locks(); !deferred)
-        return deferred;
-
-    const dt_rt_header& header = runtime_header();
-    std::uint64_t stack_bytes = arena_.n_shared() * DT_RT_STACK_BYTES;
-    std::uint64_t region = DT_RT_STACKS + stack_bytes + page_bytes;
-    if (std::string why =
-            address_space_refusal(space.owner(), region + arena_.shared_bytes());
-        !why.empty())
-        return Error{Code::unsupported, why};
-    auto image = mappings.reserve(region, "reserve address space for the runtime");
+    const auto image =
+        mappings.reserve(DT_RT_REGION_BYTES, "reserve address space for the runtime");
     if (!image)
         return image.error();
-    auto arena =
-        mappings.reserve(arena_.shared_bytes(), "reserve address space for the arena");
-    if (!arena)
-        return arena.error();
     constexpr int own = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-    constexpr int shared = MAP_SHARED | MAP_FIXED;
-    struct Part {
-        TargetAddr at;
-        std::uint64_t bytes;
-        int protection, flags, fd;
-        const char* step;
-    };
     const Part parts[] = {
-        {*image, header.image_bytes, PROT_READ | PROT_EXEC, own, no_fd,
+        {*image, runtime_header().image_bytes, PROT_READ | PROT_EXEC, own, no_fd,
          "map the runtime"},
         {*image + DT_RT_LIVE, page_bytes, PROT_READ, own, no_fd,
          "map the word that enables firing"},
@@ -151,62 +147,148 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
         {*image + DT_RT_CODE, DT_RT_CODE_BYTES, PROT_READ | PROT_EXEC,
          own | MAP_NORESERVE, no_fd, "map the area for compiled code"},
         {*image + DT_RT_CONFIG,
-         (sizeof(dt_rt_config) + page_bytes - 1) & ~(page_bytes - 1), PROT_READ, shared,
-         config, "map the runtime's config"},
+         (sizeof(dt_rt_config) + page_bytes - 1) & ~(page_bytes - 1), PROT_READ,
+         MAP_SHARED | MAP_FIXED, config, "map the runtime's config"},
         {*image + DT_RT_BELLS, bells_bytes, PROT_READ | PROT_WRITE, own, no_fd,
          "map the runtime's doorbells"},
-        {*image + DT_RT_STACKS, stack_bytes, PROT_READ | PROT_WRITE,
-         own | MAP_NORESERVE, no_fd, "map the runtime's stacks"},
-        {*arena, arena_.program_bytes(), PROT_READ, shared, program,
-         "map the arena's program part"},
-        {*arena + arena_.program_bytes(),
-         arena_.shared_bytes() - arena_.program_bytes(), PROT_READ | PROT_WRITE, shared,
-         data, "map the arena's data part"},
     };
+    if (auto mapped = map_parts(mappings, parts); !mapped)
+        return mapped.error();
+    if (auto kept = mappings.call(
+            SYS_madvise, {image->value + DT_RT_LIVE, page_bytes, MADV_WIPEONFORK},
+            "exclude the runtime from forked children (madvise)");
+        !kept)
+        return kept.error();
+    mappings.own(*image + DT_RT_CONFIG, DT_RT_REGION_BYTES - DT_RT_CONFIG);
+    return *image;
+}
+
+Result<Ok> RuntimeLoader::map_parts(RemoteMappings& mappings,
+                                    std::span<const Part> parts)
+{
     for (const Part& part : parts) {
         if (auto mapped = mappings.map(part.at, part.bytes, part.protection, part.flags,
                                        part.fd, part.step);
             !mapped)
             return mapped.error();
     }
-    const std::tuple<TargetAddr, std::uint64_t, int> kept_from_children[] = {
-        {*image + DT_RT_LIVE, page_bytes, MADV_WIPEONFORK},
-        {*image + DT_RT_STACKS, stack_bytes, MADV_DONTFORK},
-        {*arena, arena_.shared_bytes(), MADV_DONTFORK},
+    return Ok{};
+}
+
+// Maps the memory of a session.
+Result<Ok> RuntimeLoader::map_session(RemoteMappings& mappings, const ArenaMap& arena,
+                                      int program, int data, Layout& layout)
+{
+    auto at = mappings.reserve(layout.bytes, "reserve address space for the arena");
+    if (!at)
+        return at.error();
+    layout.at = *at;
+    constexpr int own = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    constexpr int shared = MAP_SHARED | MAP_FIXED;
+    const Part parts[] = {
+        {layout.first_stack(), layout.stack_bytes, PROT_READ | PROT_WRITE,
+         own | MAP_NORESERVE, no_fd, "map the session's stacks"},
+        {layout.arena(), arena.program_bytes(), PROT_READ, shared, program,
+         "map the arena's program part"},
+        {layout.arena() + arena.program_bytes(),
+         arena.shared_bytes() - arena.program_bytes(), PROT_READ | PROT_WRITE, shared,
+         data, "map the arena's data part"},
     };
-    for (auto [at, bytes, advice] : kept_from_children) {
-        if (auto kept = mappings.call(
-                SYS_madvise, {at.value, bytes, static_cast<std::uint64_t>(advice)},
-                "exclude the arena from forked children (madvise)");
-            !kept)
-            return kept.error();
-    }
-    mappings.own(*image + DT_RT_CONFIG, region - DT_RT_CONFIG);
-    mappings.own(*arena, arena_.shared_bytes());
-    if (!space.write_text(*image, runtime_image()))
+    if (auto mapped = map_parts(mappings, parts); !mapped)
+        return mapped.error();
+    if (auto kept =
+            mappings.call(SYS_madvise, {layout.at.value, layout.bytes, MADV_DONTFORK},
+                          "exclude the arena from forked children (madvise)");
+        !kept)
+        return kept.error();
+    mappings.own(layout.at, layout.bytes);
+    return Ok{};
+}
+
+Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread,
+                               const Session& session)
+{
+    AddressSpace& space = world.space();
+    RuntimeMap& runtime = space.runtime;
+    const ArenaMap& arena = session.arena;
+    const auto* base = static_cast<const dt_arena*>(arena.base());
+    if (base == nullptr || base->magic != DT_ARENA_MAGIC ||
+        arena.n_shared() > DT_RT_MAX_SHARDS)
+        return Error{Code::unsupported, "the session's arena is missing or not valid"};
+    const bool is_first = runtime.image.value == 0;
+    if (is_first)
+        if (auto made = runtime.make(space.owner()); !made)
+            return made;
+    Layout layout(arena, runtime.free_stacks(arena.n_shared()));
+    if (layout.stacks.n == 0)
         return Error{Code::unsupported,
-                     "the runtime cannot be written to the target's memory"};
-    bool has_bells = mappings.hang_bells(*image + DT_RT_BELLS);
+                     "too many sessions trace the process at the same time"};
+
+    RemoteMappings mappings(tracees_, injector_, thread);
+    auto fds =
+        mappings.send({arena.program_fd(), arena.data_fd(), runtime.read_only_fd()});
+    if (!fds)
+        return fds.error();
+    auto [program, data, config] = *fds;
+
+    if (auto deferred = mappings.defer_locks(); !deferred)
+        return deferred;
+    if (std::string why = address_space_refusal(
+            space.owner(), (is_first ? DT_RT_REGION_BYTES : 0) + layout.bytes);
+        !why.empty())
+        return Error{Code::unsupported, why};
+    TargetAddr image = runtime.image;
+    if (is_first) {
+        auto mapped = map_image(mappings, config);
+        if (!mapped)
+            return mapped.error();
+        image = *mapped;
+    } else if (!runtime.has_links) {
+        constexpr std::uint64_t bytes = DT_RT_MAX_SITES * DT_RT_LINK_BYTES;
+        if (auto mapped = mappings.map(
+                image + DT_RT_LINKS, bytes, PROT_READ | PROT_EXEC,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, no_fd,
+                "map the links between the sites of several sessions");
+            !mapped)
+            return mapped.error();
+        mappings.own(image + DT_RT_LINKS, bytes);
+        runtime.has_links = true;
+    }
+    if (auto mapped = map_session(mappings, arena, program, data, layout); !mapped)
+        return mapped.error();
+    bool has_bells = false;
+    if (is_first) {
+        if (!space.write_text(image, runtime_image()))
+            return Error{Code::unsupported,
+                         "the runtime cannot be written to the target's memory"};
+        has_bells = mappings.hang_bells(image + DT_RT_BELLS);
+    }
     mappings.keep();
 
-    RuntimeConfig& writer = runtime.writer();
-    const dt_rt_config& fields = writer.own();
-    writer.set(fields.arena, arena->value);
-    writer.set(fields.shards, arena->value + base->shards);
-    writer.set(fields.shard_bytes, base->shard_bytes);
-    writer.set(fields.n_shards, arena_.n_shared());
-    writer.set(fields.stacks, image->value + DT_RT_STACKS);
-    writer.set(fields.cpu_method, has_rdpid() ? DT_RT_CPU_RDPID : DT_RT_CPU_LSL);
-    writer.set(fields.fs_method, has_rdfsbase() ? DT_RT_FS_RDFSBASE : DT_RT_FS_CALL);
-    writer.set(fields.has_bells, has_bells ? 1 : 0);
-    runtime.image = *image;
-    runtime.image_bytes = header.image_bytes;
-    runtime.region_bytes = region;
-    runtime.arena = *arena;
-    runtime.arena_bytes = arena_.shared_bytes();
+    dt_rt_session entry{};
+    entry.arena = layout.arena().value;
+    entry.arena_bytes = arena.shared_bytes();
+    entry.shards = entry.arena + base->shards;
+    entry.shard_bytes = base->shard_bytes;
+    entry.stacks = layout.first_stack().value;
+    entry.n_shards = layout.stacks.n;
+    entry.first_stack = layout.stacks.first;
+    runtime.add_session(session.number, {layout.at, layout.bytes, layout.arena()},
+                        entry);
+    if (is_first) {
+        RuntimeConfig& writer = runtime.writer();
+        const dt_rt_config& fields = writer.own();
+        writer.set(fields.cpu_method, has_rdpid() ? DT_RT_CPU_RDPID : DT_RT_CPU_LSL);
+        writer.set(fields.fs_method,
+                   has_rdfsbase() ? DT_RT_FS_RDFSBASE : DT_RT_FS_CALL);
+        writer.set(fields.has_bells, has_bells ? 1 : 0);
+        runtime.image = image;
+        runtime.image_bytes = runtime_header().image_bytes;
+        runtime.region_bytes = DT_RT_REGION_BYTES;
+    }
     refresh_config(space);
     rseq_.learn(space);
-    if (!runtime.let_fire(space, true))
+    if (is_first && !runtime.let_fire(space, true))
         return Error{Code::gone, "it ended"};
     return Ok{};
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Loads the runtime into a target. A stopped thread of the target makes the system
-// calls.
+// Loads the runtime into a target, and maps the memory of each session that traces the
+// target. A stopped thread of the target makes the system calls.
 //
 //   1. Map a scratch page and create a socket pair. Send three descriptors through the
 //      pair: the arena's program part, the arena's data part, and the config.
-//   2. Reserve two regions and map the parts of the runtime and the arena in them.
+//   2. Reserve two regions and map the parts of the runtime and of the session in them.
+//      If another session already traces the target, its runtime is used.
 //   3. Write the image through /proc/PID/mem, and arm the doorbells.
 //   4. Close the descriptors and unmap the scratch page.
 //
@@ -14,8 +15,8 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "ptrace-agent/inject/arena_map.hpp"
 #include "ptrace-agent/inject/injector.hpp"
+#include "ptrace-agent/inject/remote_mappings.hpp"
 #include "ptrace-agent/inject/rseq.hpp"
 #include "ptrace-agent/inject/thread_bases.hpp"
 
@@ -23,26 +24,37 @@ namespace dt::agent {
 
 class RuntimeLoader {
 public:
-    RuntimeLoader(Tracees& tracees, Injector& injector, const ArenaMap& arena,
-                  ThreadBases& bases, RseqAreas& rseq)
-        : tracees_(tracees), injector_(injector), arena_(arena), bases_(bases),
-          rseq_(rseq)
+    RuntimeLoader(Tracees& tracees, Injector& injector, ThreadBases& bases,
+                  RseqAreas& rseq)
+        : tracees_(tracees), injector_(injector), bases_(bases), rseq_(rseq)
     {
     }
 
-    // Loads the runtime if the target does not have it yet. Returns Code::busy if no
-    // thread can make a system call at the moment. After Code::busy and Code::gone, the
-    // next call tries again. After any other error, all later calls return
-    // Code::unsupported with the text of that error.
-    Result<Ok> ensure(StoppedWorld& world);
+    // Loads the runtime and the memory of these sessions if the target does not have
+    // them yet. Returns Code::busy if no thread can make a system call at the moment.
+    // After Code::busy and Code::gone, the next call tries again. After any other error
+    // with the first session, all later calls return Code::unsupported with the text of
+    // that error.
+    Result<Ok> ensure(StoppedWorld& world, SessionSet sessions);
 
 private:
-    Result<Ok> load(StoppedWorld& world, Thread& thread);
+    struct Part {
+        TargetAddr at;
+        std::uint64_t bytes;
+        int protection, flags, fd;
+        const char* step;
+    };
+    struct Layout;
+
+    Result<Ok> load(StoppedWorld& world, Thread& thread, const Session& session);
+    static Result<TargetAddr> map_image(RemoteMappings& mappings, int config);
+    static Result<Ok> map_session(RemoteMappings& mappings, const ArenaMap& arena,
+                                  int program, int data, Layout& layout);
+    static Result<Ok> map_parts(RemoteMappings& mappings, std::span<const Part> parts);
     void refresh_config(AddressSpace& space);
 
     Tracees& tracees_;
     Injector& injector_;
-    const ArenaMap& arena_;
     ThreadBases& bases_;
     RseqAreas& rseq_;
 };

@@ -17,8 +17,12 @@ void RuntimeMap::forget()
 {
     config_.forget();
     doorbells.disarm();
-    image = arena = {};
-    image_bytes = region_bytes = arena_bytes = 0;
+    image = {};
+    image_bytes = region_bytes = 0;
+    has_links = false;
+    sessions_.clear();
+    written_links_.clear();
+    retired_.clear();
     n_sites_ = n_firings_ = n_threads_ = 0;
     n_operands_ = 0;
     free_sites_.clear();
@@ -41,6 +45,58 @@ void RuntimeMap::learn_errno(std::int64_t offset)
         return;
     config_.set(config_.own().errno_offset, offset);
     config_.publish(config_.own().errno_known, 1);
+}
+
+RuntimeMap::Stacks RuntimeMap::free_stacks(std::uint32_t n_shards) const
+{
+    std::map<std::uint32_t, std::uint32_t> used; // first stack, number of stacks
+    for (const auto& [session, memory] : sessions_) {
+        const dt_rt_session& entry = config().sessions[session];
+        used[entry.first_stack] = entry.n_shards;
+    }
+    used[DT_RT_MAX_STACKS] = 0;
+    Stacks best;
+    std::uint32_t begin = 0;
+    for (auto [first, n] : used) {
+        if (first - begin > best.n)
+            best = {begin, std::min(first - begin, n_shards)};
+        begin = first + n;
+    }
+    return best;
+}
+
+void RuntimeMap::add_session(unsigned session, const SessionMemory& memory,
+                             const dt_rt_session& entry)
+{
+    config_.set(config().sessions[session], entry);
+    sessions_[session] = memory;
+}
+
+void RuntimeMap::remove_session(unsigned session)
+{
+    config_.set(config().sessions[session], {});
+    sessions_.erase(session);
+}
+
+const dt_rt_session* RuntimeMap::session_at(TargetAddr stack) const
+{
+    for (const auto& [session, memory] : sessions_) {
+        const dt_rt_session& entry = config().sessions[session];
+        if (stack.value - entry.stacks < entry.n_shards * DT_RT_STACK_BYTES)
+            return &entry;
+    }
+    return nullptr;
+}
+
+std::optional<TargetAddr> RuntimeMap::stack(std::uint32_t stack) const
+{
+    for (const auto& [session, memory] : sessions_) {
+        const dt_rt_session& entry = config().sessions[session];
+        if (stack - entry.first_stack < entry.n_shards)
+            return TargetAddr{entry.stacks +
+                              (stack - entry.first_stack) * DT_RT_STACK_BYTES};
+    }
+    return std::nullopt;
 }
 
 // Returns the key of a retired entry. The entry keeps its place in the table, but

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -62,11 +63,14 @@ public:
     std::unordered_map<std::uint64_t, SharedBase> shared_bases; // key: fs_base
 
     // Addresses in the target; 0 if the runtime is not loaded.
-    TargetAddr image, arena;
-    std::uint64_t image_bytes = 0, region_bytes = 0, arena_bytes = 0;
+    TargetAddr image;
+    std::uint64_t image_bytes = 0, region_bytes = 0;
+    // Returns whether the address is in the runtime's code, in compiled code, or in a
+    // link.
     bool in_image(TargetAddr at) const
     {
-        return image.value != 0 && (at - image < image_bytes || in_code(at));
+        return image.value != 0 &&
+               (at - image < image_bytes || in_code(at) || in_links(at));
     }
     bool in_code(TargetAddr at) const
     {
@@ -74,13 +78,68 @@ public:
                at - (image + DT_RT_CODE) < std::uint64_t{DT_RT_CODE_BYTES};
     }
 
+    // The memory of one session in the target: its stacks and its arena.
+    struct SessionMemory {
+        TargetAddr at;
+        std::uint64_t bytes = 0;
+        TargetAddr arena;
+        // The session has ended, but a thread may still be in its memory.
+        bool left = false;
+    };
+    const std::map<unsigned, SessionMemory>& sessions() const { return sessions_; }
+    bool has_session(unsigned session) const { return sessions_.count(session) != 0; }
+    // Returns the numbers of the stacks for a session that wants n_shards stacks. There
+    // may be fewer than n_shards, or none if all stacks are in use.
+    struct Stacks {
+        std::uint32_t first = 0, n = 0;
+    };
+    Stacks free_stacks(std::uint32_t n_shards) const;
+    // Lets sites of the session fire. The target must have mapped its memory.
+    void add_session(unsigned session, const SessionMemory& memory,
+                     const dt_rt_session& entry);
+    // Called when no thread can be in the session's memory any more.
+    void remove_session(unsigned session);
+    void leave_session(unsigned session) { sessions_[session].left = true; }
+    // Returns the session whose stacks contain the address, or null.
+    const dt_rt_session* session_at(TargetAddr stack) const;
+    // Returns the address of the lowest byte of a stack, or nothing if no session uses
+    // the stack. `stack` is a number in the bells.
+    std::optional<TargetAddr> stack(std::uint32_t stack) const;
+    unsigned session_of(std::uint32_t site) const
+    {
+        return config().sites[site].session;
+    }
+
+    // Links lead from one site to the next (DT_RT_LINKS).
+    bool has_links = false; // the target has mapped the memory for links
+    bool in_links(TargetAddr at) const
+    {
+        return has_links && at - (image + DT_RT_LINKS) < links_bytes;
+    }
+    // Returns the site to which a link leads.
+    std::uint32_t linked_site(TargetAddr at) const
+    {
+        return static_cast<std::uint32_t>((at - (image + DT_RT_LINKS)) /
+                                          DT_RT_LINK_BYTES);
+    }
+    // Returns the address of the link to a site. Writes the link if necessary. Returns
+    // nothing if it cannot be written.
+    std::optional<TargetAddr> link_to(AddressSpace& space, std::uint32_t site);
+    // Makes a site inert. free_retired() allows its number to be used again.
+    void retire_site(std::uint32_t site);
+    // Called when no thread is in our code.
+    void free_retired();
+
     // Returns the memory for the next n_sites sites and their lists of probes, so that
     // the caller can prefault it. The memory is in both copies of the config.
     std::array<std::span<std::byte>, 4> room_for(std::size_t n_sites);
-    // Adds an inert site. Returns its number, or nothing if the table is full.
-    std::optional<std::uint32_t> add_site(TargetAddr at);
-    // Sets the address of the trampoline's tail, to which the runtime returns.
-    void set_back(std::uint32_t site, TargetAddr tail);
+    // Adds an inert site of a session. Returns its number, or nothing if the table is
+    // full.
+    std::optional<std::uint32_t> add_site(TargetAddr at, unsigned session);
+    // Moves an inert site to another session. No thread may be in our code.
+    void move_site(std::uint32_t site, unsigned session);
+    // Sets the address to which the runtime returns: the trampoline's tail, or a link.
+    void set_back(std::uint32_t site, TargetAddr back);
     // Sets the condition of a site's conditional jump (dt_rt_site::taken). Return
     // probes fire only if the condition is true. Must be called before set_firings().
     void set_condition(std::uint32_t site, std::uint32_t condition);
@@ -123,6 +182,7 @@ public:
 
 private:
     void set_code(const dt_rt_site& site, std::uint64_t code);
+    void free_lists_of(std::uint32_t site);
     std::optional<std::uint32_t> list_for(std::uint32_t site,
                                           std::span<const dt_rt_firing> firings);
     bool tell(const dt_rt_site& site, const Compiled& compiled);
@@ -134,7 +194,12 @@ private:
     // no entry is free.
     const dt_rt_rule* find_rule(std::uint64_t at) const;
 
+    static constexpr std::uint64_t links_bytes = DT_RT_MAX_SITES * DT_RT_LINK_BYTES;
+
     RuntimeConfig config_;
+    std::map<unsigned, SessionMemory> sessions_;
+    std::set<std::uint32_t> written_links_; // numbers of pages of links
+    std::vector<std::uint32_t> retired_;
     std::uint32_t n_sites_ = 0, n_firings_ = 0;
     std::size_t n_operands_ = 0;
     std::vector<std::uint32_t> free_sites_;

@@ -9,6 +9,8 @@
 // first site.
 #include "ptrace-agent/inject/runtime_map.hpp"
 
+#include "base/page_bytes.hpp"
+#include "ptrace-agent/address_space.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 
 #include <algorithm>
@@ -34,7 +36,7 @@ std::array<std::span<std::byte>, 4> RuntimeMap::room_for(std::size_t n_sites)
             config_.own_pages(firings), config_.shared_pages(firings)};
 }
 
-std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at)
+std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at, unsigned session)
 {
     std::uint32_t site = n_sites_;
     if (!free_sites_.empty()) {
@@ -48,24 +50,62 @@ std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at)
     }
     dt_rt_site inert{};
     inert.at = at.value;
+    inert.session = static_cast<std::uint16_t>(session);
     inert.code = image.value + runtime_header().skip;
     config_.set(config().sites[site], inert);
     return site;
 }
 
-void RuntimeMap::set_back(std::uint32_t site, TargetAddr tail)
+void RuntimeMap::move_site(std::uint32_t site, unsigned session)
 {
-    config_.set(config().sites[site].back, tail.value);
+    dt_rt_site moved{};
+    moved.at = config().sites[site].at;
+    moved.back = config().sites[site].back;
+    moved.code = image.value + runtime_header().skip;
+    moved.taken = config().sites[site].taken;
+    moved.session = static_cast<std::uint16_t>(session);
+    free_lists_of(site);
+    config_.set(config().sites[site], moved);
+}
+
+std::optional<TargetAddr> RuntimeMap::link_to(AddressSpace& space, std::uint32_t site)
+{
+    constexpr std::uint32_t per_page = page_bytes / DT_RT_LINK_BYTES;
+    const TargetAddr links = image + DT_RT_LINKS;
+    const std::uint32_t page = site / per_page;
+    if (written_links_.count(page) != 0)
+        return links + site * DT_RT_LINK_BYTES;
+    std::array<std::byte, page_bytes> code;
+    code.fill(std::byte{0xcc}); // int3
+    for (std::uint32_t i = 0; i < per_page; i++) {
+        const std::uint32_t to = page * per_page + i;
+        const std::uint64_t next = DT_RT_LINKS + to * DT_RT_LINK_BYTES + 10;
+        const auto distance = static_cast<std::uint32_t>(runtime_header().enter - next);
+        std::byte* at = code.data() + i * DT_RT_LINK_BYTES;
+        at[0] = std::byte{0xbb}; // mov $to,%ebx
+        std::memcpy(at + 1, &to, sizeof to);
+        at[5] = std::byte{0xe9}; // jmp dt_rt_enter
+        std::memcpy(at + 6, &distance, sizeof distance);
+    }
+    if (!space.write_text(links + std::uint64_t{page} * page_bytes, code))
+        return std::nullopt;
+    written_links_.insert(page);
+    return links + site * DT_RT_LINK_BYTES;
+}
+
+void RuntimeMap::set_back(std::uint32_t site, TargetAddr back)
+{
+    config_.publish(config().sites[site].back, back.value);
     auto all = behind_.find(site);
     if (all == behind_.end())
         return;
     for (std::uint32_t behind : all->second)
-        config_.set(config().sites[behind].back, tail.value);
+        config_.publish(config().sites[behind].back, back.value);
 }
 
 void RuntimeMap::set_condition(std::uint32_t site, std::uint32_t condition)
 {
-    config_.set(config().sites[site].taken, static_cast<std::uint16_t>(condition));
+    config_.set(config().sites[site].taken, static_cast<std::uint8_t>(condition));
 }
 
 void RuntimeMap::set_code(const dt_rt_site& site, std::uint64_t code)
@@ -80,10 +120,10 @@ std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
     const dt_rt_header& header = runtime_header();
     if (site.n_firings == 0)
         return image.value + header.skip;
-    if (site.condition == 0)
-        return image.value + header.generic;
-    return image.value + header.conditions +
-           std::uint64_t{DT_RT_CONDITION_BYTES} * (site.condition & 0xf);
+    return image.value +
+           (site.condition == 0
+                ? dt_rt_generic_at(&header, site.session)
+                : dt_rt_condition_at(&header, site.session, site.condition));
 }
 
 // Writes the data for compiled code to a site. Returns false if the site already has
@@ -106,9 +146,10 @@ std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
                                                      const Compiled& compiled,
                                                      std::uint32_t next)
 {
-    const std::uint64_t code = compiled.code.value != 0
-                                   ? compiled.code.value
-                                   : image.value + runtime_header().generic;
+    const std::uint64_t code =
+        compiled.code.value != 0
+            ? compiled.code.value
+            : image.value + dt_rt_generic_at(&runtime_header(), session_of(site));
     const dt_rt_firing& firing = config().firings[config().sites[site].first_firing];
     for (std::uint32_t other : behind_[site]) {
         const dt_rt_site& known = config().sites[other];
@@ -120,7 +161,7 @@ std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
     }
     if (free_sites_.empty() && n_sites_ >= max_sites_with_code)
         return std::nullopt;
-    auto made = add_site({config().sites[site].at});
+    auto made = add_site({config().sites[site].at}, session_of(site));
     if (!made)
         return std::nullopt;
     behind_[site].push_back(*made);
@@ -218,10 +259,29 @@ void RuntimeMap::set_operands(std::span<const dt_operand> all)
     n_operands_ = n;
 }
 
+void RuntimeMap::retire_site(std::uint32_t site)
+{
+    set_firings(site, {});
+    retired_.push_back(site);
+}
+
+void RuntimeMap::free_retired()
+{
+    for (std::uint32_t site : std::exchange(retired_, {}))
+        free_site(site);
+}
+
 void RuntimeMap::free_site(std::uint32_t site)
 {
     set_firings(site, {});
     free_sites_.push_back(site);
+    free_lists_of(site);
+}
+
+// Frees the list of firings of an inert site, and the additional sites for its further
+// clauses.
+void RuntimeMap::free_lists_of(std::uint32_t site)
+{
     if (std::uint32_t n = std::exchange(n_listed_[site], 0); n != 0)
         free_lists_[n].push_back(config().sites[site].first_firing);
     auto behind = behind_.find(site);

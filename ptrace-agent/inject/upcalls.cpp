@@ -86,10 +86,10 @@ void Upcalls::serve_ring(const std::shared_ptr<AddressSpace>& space, const Ring&
             tracees_.stop_one(*thread);
         return;
     }
-    TargetAddr at{config.stacks + ring.shard * DT_RT_STACK_BYTES};
+    const TargetAddr at = space->runtime.stack(ring.stack).value_or(TargetAddr{});
     dt_rt_upcall call{};
-    if (ring.shard >= config.n_shards || thread == nullptr ||
-        !space->read_value(at, call) || call.answered != 0)
+    if (at.value == 0 || thread == nullptr || !space->read_value(at, call) ||
+        call.answered != 0)
         return space->runtime.doorbells.release(ring.bell); // the runtime tries again
     bool was_stopped = thread->is_stopped();
     if (needs_stop(call, config) && !tracees_.stop_one(*thread))
@@ -113,14 +113,18 @@ void Upcalls::serve_call(Thread& thread, TargetAddr at)
         return;
     call.result = -1;
     call.answered = 1;
-    if (frame.site < DT_RT_MAX_SITES) {
+    const Session* session =
+        frame.site < DT_RT_MAX_SITES
+            ? tracees_.sessions().find(space->runtime.session_of(frame.site))
+            : nullptr;
+    if (session != nullptr) {
         Registers regs = registers_of(frame, space->runtime.config());
         user_regs_struct user;
         if (thread.is_stopped() && get_regs(thread.tid, user)) {
             regs.fs_base = user.fs_base;
             regs.gs_base = user.gs_base;
         }
-        FiringHost host(arena_, thread, regs);
+        FiringHost host(session->arena, thread, regs);
         host.answer(call);
     }
     space->write(at, std::as_bytes(std::span(&call, 1)));

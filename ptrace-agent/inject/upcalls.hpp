@@ -8,7 +8,6 @@
 
 #include "ptrace-agent/hold/client_wait.hpp"
 #include "ptrace-agent/hold/tracees.hpp"
-#include "ptrace-agent/inject/arena_map.hpp"
 #include "ptrace-agent/inject/thread_bases.hpp"
 #include "ptrace-agent/plant/linker.hpp"
 
@@ -18,10 +17,9 @@ namespace dt::agent {
 
 class Upcalls {
 public:
-    Upcalls(Tracees& tracees, const ArenaMap& arena, ThreadBases& bases,
-            LinkerWatch& linker, ClientWait& client_wait)
-        : tracees_(tracees), arena_(arena), bases_(bases), linker_(linker),
-          client_wait_(client_wait)
+    Upcalls(Tracees& tracees, ThreadBases& bases, LinkerWatch& linker,
+            ClientWait& client_wait)
+        : tracees_(tracees), bases_(bases), linker_(linker), client_wait_(client_wait)
     {
     }
 
@@ -37,7 +35,6 @@ private:
     Thread* caller_of(AddressSpace& space, pid_t number);
 
     Tracees& tracees_;
-    const ArenaMap& arena_;
     ThreadBases& bases_;
     LinkerWatch& linker_;
     ClientWait& client_wait_;

@@ -47,7 +47,8 @@ struct RseqArea {
 
 struct Target {
     std::uint64_t image = 0; // address of the runtime's image
-    std::uint64_t arena = 0; // address of the arena in the target
+    std::uint64_t arena = 0; // address of the session's arena in the target
+    std::uint32_t session = 0;
     bool has_rdfsbase = false;
     bool has_rdpid = false;
     std::optional<RseqArea> rseq;

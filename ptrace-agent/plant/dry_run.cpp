@@ -124,7 +124,7 @@ Reply Planter::plan(Reader& in, const std::vector<Fd>& fds)
     std::vector<Tracepoint*> linker;
     if (!copy_breakpoints(real, space, linker))
         return Error{Code::busy, "plan probes: the process already has probes"};
-    PlacedSites work(space);
+    PlacedSites work(space, tracees_.sessions().current().number);
     place_all(work, sites);
     work.fresh.insert(work.fresh.end(), linker.begin(), linker.end());
     std::vector<Tracepoint*> wanted;

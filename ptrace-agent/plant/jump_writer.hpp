@@ -15,7 +15,6 @@
 // are removed.
 #pragma once
 
-#include "ptrace-agent/inject/arena_map.hpp"
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/runtime_loader.hpp"
 #include "ptrace-agent/plant/jump_plan.hpp"
@@ -50,9 +49,8 @@ struct JumpWork {
 
 class JumpWriter {
 public:
-    JumpWriter(Tracees& tracees, Injector& injector, const ArenaMap& arena,
-               RuntimeLoader& loader)
-        : tracees_(tracees), injector_(injector), arena_(arena), loader_(loader)
+    JumpWriter(Tracees& tracees, Injector& injector, RuntimeLoader& loader)
+        : tracees_(tracees), injector_(injector), loader_(loader)
     {
     }
 
@@ -70,19 +68,25 @@ public:
     // jump, including those that have lost their jump.
     void write(StoppedWorld& world, std::vector<Tracepoint*>& fresh, JumpWork& work);
 
-    // Passes the changed list of probes of a tracepoint to the runtime. Returns false
-    // if the tracepoint has no jump, or if the runtime's tables are full.
-    bool update(AddressSpace& space, const Tracepoint& tp);
+    // Passes the changed list of probes of a tracepoint to the runtime. Adds sites for
+    // further sessions. Returns false if the tracepoint has no jump, or if the runtime's
+    // tables are full.
+    bool update(AddressSpace& space, Tracepoint& tp);
     // Removes the jumps that no probe needs any more. The tracepoints in `idle` have
     // just lost their probes.
     void remove(AddressSpace& space, const std::vector<Tracepoint*>& idle);
     // Frees the trampolines of removed jumps, unless a thread might be in one of them.
     void reclaim(AddressSpace& space);
+    // Removes the sites of a session that no longer has probes. Another session must use
+    // the runtime, and may_use_session() must be false for all threads.
+    void drop_session(AddressSpace& space, unsigned session);
 
 private:
     std::unique_ptr<Planted> build(AddressSpace& space, Window& window,
                                    const Taken& taken, JumpWork& work);
-    bool claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp);
+    bool claim(AddressSpace& space, std::uint32_t site, TargetAddr tail,
+               Tracepoint& tp);
+    bool update_session(AddressSpace& space, Tracepoint& tp, unsigned session);
     void unclaim(AddressSpace& space, const std::vector<Planted*>& unwritten,
                  JumpReport& report);
     void move_into_copies(AddressSpace& space, std::span<Planted* const> windows);
@@ -90,11 +94,19 @@ private:
 
     Tracees& tracees_;
     Injector& injector_;
-    const ArenaMap& arena_;
     RuntimeLoader& loader_;
     std::vector<dt_rt_firing> firings_; // buffer of update()
 };
 
+// Separates a tracepoint from its sites in the runtime, because its jump is removed.
+// The sites of the trampoline itself are freed with the window.
+void disconnect(AddressSpace& space, Tracepoint& tp);
+// Returns the sessions that have probes at the tracepoint.
+SessionSet sessions_at(const Tracepoint& tp);
+// Returns the session of the first site at a jump, which is not `ended`. The jump of a
+// tracepoint without probes belongs to the agent, so any session's memory can serve it.
+unsigned first_session(const AddressSpace& space, const Tracepoint& tp,
+                       unsigned ended = max_sessions);
 // Returns the window that covers a site, or null. An endbr64 is never moved, so the
 // window of a site at an endbr64 begins after it.
 Planted* window_over(const AddressSpace& space, const Tracepoint& tp);

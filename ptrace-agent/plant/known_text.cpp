@@ -18,9 +18,14 @@ bool KnownText::changed_since_grab(pid_t tid) const
     return at_grab_ != 0 && text_mappings(tid) != at_grab_;
 }
 
-std::vector<ForgottenProbe> KnownText::take_forgotten()
+std::vector<ForgottenProbe> KnownText::take_forgotten(unsigned session)
 {
-    return std::exchange(forgotten_, {});
+    auto its = std::stable_partition(
+        forgotten_.begin(), forgotten_.end(),
+        [session](const ForgottenProbe& each) { return each.session != session; });
+    std::vector<ForgottenProbe> taken(its, forgotten_.end());
+    forgotten_.erase(its, forgotten_.end());
+    return taken;
 }
 
 void KnownText::forget_all()
@@ -32,7 +37,7 @@ void KnownText::forget_all()
 void KnownText::forget(AddressSpace& space, Tracepoint& tp)
 {
     for (const Firing& firing : tp.firings)
-        forgotten_.push_back({tp.at(), firing.probe});
+        forgotten_.push_back({tp.at(), firing.probe, firing.session});
     space.statics.forget(tp.at());
     space.tracepoints.forget(tp);
 }

@@ -33,9 +33,9 @@ public:
     // Removes the jumps that no longer have exactly our bytes, and forgets their probes.
     // Returns how many jumps were removed. All threads must be stopped.
     std::size_t forget_changed(AddressSpace& space);
-    // Returns the probes that were forgotten since the last call. The caller reports
-    // them in an event.
-    std::vector<ForgottenProbe> take_forgotten();
+    // Returns the session's probes that were forgotten since the last call. The caller
+    // reports them in an event.
+    std::vector<ForgottenProbe> take_forgotten(unsigned session);
     bool has_forgotten() const { return !forgotten_.empty(); }
 
     // Called when this memory is no longer traced.

@@ -219,10 +219,10 @@ bool LinkerWatch::handle_change(Thread& thread)
         process.arrived = true;
         return true;
     }
-    if (!process.is_target || !process.started)
+    if (!process.is_target() || !process.started)
         return false;
     client_wait_.report_libraries_changed(process.pid);
-    return !client_wait_.is_silent();
+    return client_wait_.is_awaited(process);
 }
 
 bool is_libc(const std::string& path)

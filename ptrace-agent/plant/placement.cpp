@@ -77,7 +77,8 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
     if (!tp->site && (!tp->written || tp->purpose != Tracepoint::fires))
         work.sites.emplace_back(site.at, index);
     for (const Firing& firing : tp->firings) {
-        if (firing.probe == site.probe && firing.kind == site.kind)
+        if (firing.session == work.session && firing.probe == site.probe &&
+            firing.kind == site.kind)
             return {}; // this probe is already planted here
     }
     std::uint64_t arg0 = site.kind == SiteKind::entry ? 0 : site.arg0;
@@ -107,7 +108,8 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
                    "full";
         arg0 = *entry;
     }
-    tp->firings.push_back({site.probe, site.kind, arg0});
+    tp->firings.push_back(
+        {site.probe, site.kind, static_cast<std::uint8_t>(work.session), arg0});
     if (tp->site)
         work.grown.push_back(tp->at());
     return {};

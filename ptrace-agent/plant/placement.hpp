@@ -63,9 +63,13 @@ private:
 
 // The sites of one request, and the tracepoints that were created from them.
 struct PlacedSites {
-    explicit PlacedSites(AddressSpace& target) : space(target), window(target) {}
+    PlacedSites(AddressSpace& target, unsigned of)
+        : space(target), session(of), window(target)
+    {
+    }
 
     AddressSpace& space;
+    unsigned session = 0; // the session that sent the request
     // The mappings in which the client found the sites. If the list is empty,
     // place_all() does not check whether these mappings have changed.
     std::vector<SeenText> seen;

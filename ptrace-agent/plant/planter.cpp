@@ -78,13 +78,16 @@ void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                           const std::shared_ptr<AddressSpace>& space,
                           Mechanism mechanism)
 {
-    bool has_runtime = by_traps(mechanism) || space->runtime.image.value != 0 ||
+    const unsigned session = tracees_.sessions().current().number;
+    bool has_runtime = by_traps(mechanism) || space->runtime.has_session(session) ||
                        !space->runtime.refusal.empty();
     bool wants_call = mechanism != Mechanism::uprobe &&
                       space->call_place.refusal().empty() &&
                       (space->slots.pages().empty() || !has_runtime);
     std::uint64_t ends = monotonic_ns() + vfork_timeout_ns;
-    auto may_wait = [&] { return monotonic_ns() < ends && !client_.has_exited(); };
+    auto may_wait = [&] {
+        return monotonic_ns() < ends && !tracees_.sessions().has_exited();
+    };
     auto any_in_vfork = [&] {
         auto all = tracees_.threads_in(*space);
         return std::any_of(all.begin(), all.end(),
@@ -133,7 +136,8 @@ Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
     jumps_.reclaim(space);
     if (by_traps(mechanism))
         return Error{Code::unsupported, "-x mechanism=int3"};
-    return loader_.ensure(world);
+    return loader_.ensure(world,
+                          SessionSet().set(tracees_.sessions().current().number));
 }
 
 // Returns whether an existing window covers a new tracepoint.
@@ -149,7 +153,7 @@ static bool any_window_over(const PlacedSites& work)
 static void forget_plan(PlacedSites& work, const std::vector<Tracepoint*>& linker)
 {
     for (Tracepoint* tp : work.fresh) {
-        tp->site.reset();
+        disconnect(work.space, *tp);
         if (std::find(linker.begin(), linker.end(), tp) == linker.end())
             work.space.tracepoints.forget(*tp);
     }
@@ -192,8 +196,8 @@ static std::vector<std::uint32_t> fired_by_loops(const PlacedSites& work,
 
 // The state of one `plant` request.
 struct Planter::Planting {
-    Planting(pid_t of, std::shared_ptr<AddressSpace> in)
-        : pid(of), space(std::move(in)), work(*space)
+    Planting(pid_t of, std::shared_ptr<AddressSpace> in, unsigned session)
+        : pid(of), space(std::move(in)), work(*space, session)
     {
     }
 
@@ -255,10 +259,11 @@ Result<Ok> Planter::prepare(Planting& p)
     if (auto can_be = refuse_shadow_stack(p.pid, "the process");
         !can_be && p.mechanism != Mechanism::uprobe) {
         const bool has_probes = p.space->tracepoints.size() != 0;
-        now->is_target = !has_probes;
         p.stopped.reset();
-        if (has_probes)
-            releaser_.release(p.space);
+        if (has_probes) {
+            now->interests.erase(tracees_.sessions().current().number);
+            releaser_.release(p.space, can_be.error().text);
+        }
         return can_be.error().during(plant_doing);
     }
     p.runtime = prepare_target(*p.stopped, p.mechanism, p.linker);
@@ -328,7 +333,7 @@ Result<Ok> Planter::write(Planting& p)
         refuse_breakpoints(work, p.jumps.report, p.mechanism);
     }
     for (TargetAddr at : work.grown) {
-        if (const Tracepoint* tp = space.tracepoints.find(at))
+        if (Tracepoint* tp = space.tracepoints.find(at))
             jumps_.update(space, *tp);
     }
     p.breakpoints = breakpoints_of(work, p.jumps.report, p.mechanism);
@@ -367,7 +372,7 @@ Body Planter::report(Planting& p)
     if (!p.jumps.report.note.empty())
         work.notes.push_back(p.jumps.report.note);
     for (std::string& note : work.notes)
-        client_.report_error(p.space->owner(), std::move(note));
+        tracees_.report(p.space->owner(), std::move(note));
     std::sort(work.refused.begin(), work.refused.end());
     Writer out;
     out.put(static_cast<std::uint32_t>(p.sites.size() - work.refused.size() -
@@ -394,7 +399,9 @@ Reply Planter::plant(Reader& in, const std::vector<Fd>& fds)
     auto process = tracees_.find_target(pid, "plant probes in");
     if (!process)
         return process.error();
-    Planting p(pid, (*process)->space);
+    const unsigned session = tracees_.sessions().current().number;
+    Interest& interest = (*process)->interests[session];
+    Planting p(pid, (*process)->space, session);
     auto n_execs = in.get<std::uint32_t>();
     p.mechanism = in.get<Mechanism>();
     auto n_seen = in.get<std::uint32_t>();
@@ -406,8 +413,8 @@ Reply Planter::plant(Reader& in, const std::vector<Fd>& fds)
     if (!list)
         return list.error().during(plant_doing);
     p.sites = list->all();
-    (*process)->planted = true;
-    (*process)->by_kernel = p.mechanism == Mechanism::uprobe;
+    interest.planted = true;
+    interest.by_kernel = p.mechanism == Mechanism::uprobe;
     if (n_execs != (*process)->n_execs)
         return another_program();
 
@@ -444,31 +451,20 @@ Reply Planter::remove(Reader& in, const std::vector<Fd>& fds)
         return list.error().during("remove probes");
     std::shared_ptr<AddressSpace> space = (*process)->space;
 
+    const unsigned session = tracees_.sessions().current().number;
+
     std::optional<StoppedWorld> stopped(std::in_place, tracees_, space);
-    std::vector<Tracepoint*> idle;
+    std::vector<Tracepoint*> changed;
     for (const Site& site : list->all()) {
         Tracepoint* tp = space->tracepoints.find(site.at);
         if (tp == nullptr || tp->firings.empty())
             continue;
-        std::erase_if(tp->firings, [&site](const Firing& firing) {
-            return firing.probe == site.probe;
+        std::erase_if(tp->firings, [&](const Firing& firing) {
+            return firing.session == session && firing.probe == site.probe;
         });
-        if (!tp->serves())
-            idle.push_back(tp);
-        else if (tp->site)
-            jumps_.update(*space, *tp);
+        changed.push_back(tp);
     }
-    for (Thread* thread : tracees_.threads_in(*space))
-        hits_.undo(*thread, false);
-    std::vector<Tracepoint*> breakpoints;
-    std::copy_if(idle.begin(), idle.end(), std::back_inserter(breakpoints),
-                 [](Tracepoint* tp) { return !tp->site; });
-    // Bytes that are no longer our breakpoint are left unchanged.
-    space->tracepoints.restore_originals(breakpoints);
-    jumps_.remove(*space, idle);
-    for (Tracepoint* tp : idle)
-        space->tracepoints.forget(*tp);
-    space->statics.settle(*space);
+    releaser_.remove_idle(*stopped, changed);
     stopped.reset(); // the target may run while memory is freed
     table_.reclaim();
     return Body{};

@@ -26,9 +26,7 @@
 #include "ptrace-agent/plant/linker.hpp"
 #include "ptrace-agent/plant/periodic_task.hpp"
 #include "ptrace-agent/plant/prefault.hpp"
-#include "ptrace-agent/trap/hit_handler.hpp"
 #include "ptrace-agent/trap/trap_signals.hpp"
-#include "ptrace-agent/wire/client_link.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
 #include <memory>
@@ -39,13 +37,12 @@ namespace dt::agent {
 
 class Planter {
 public:
-    Planter(Tracees& tracees, ClientLink& client, TracepointTable& table,
-            Injector& injector, RuntimeLoader& loader, JumpWriter& jumps,
-            TrapSignals& trap_signals, LinkerWatch& linker, ClientWait& client_wait,
-            HitHandler& hits, Releaser& releaser)
-        : tracees_(tracees), client_(client), table_(table), injector_(injector),
-          loader_(loader), jumps_(jumps), trap_signals_(trap_signals), linker_(linker),
-          client_wait_(client_wait), hits_(hits), releaser_(releaser)
+    Planter(Tracees& tracees, TracepointTable& table, Injector& injector,
+            RuntimeLoader& loader, JumpWriter& jumps, TrapSignals& trap_signals,
+            LinkerWatch& linker, ClientWait& client_wait, Releaser& releaser)
+        : tracees_(tracees), table_(table), injector_(injector), loader_(loader),
+          jumps_(jumps), trap_signals_(trap_signals), linker_(linker),
+          client_wait_(client_wait), releaser_(releaser)
     {
     }
 
@@ -77,7 +74,6 @@ private:
                               std::vector<Tracepoint*>& linker);
 
     Tracees& tracees_;
-    ClientLink& client_;
     TracepointTable& table_;
     Injector& injector_;
     RuntimeLoader& loader_;
@@ -85,7 +81,6 @@ private:
     TrapSignals& trap_signals_;
     LinkerWatch& linker_;
     ClientWait& client_wait_;
-    HitHandler& hits_;
     Releaser& releaser_;
     Prefault prefault_;
 };

@@ -199,6 +199,8 @@ Tracepoints::restore_originals(const std::vector<Tracepoint*>& all)
 
 void Tracepoints::forget(Tracepoint& tracepoint)
 {
+    for (std::uint32_t link : tracepoint.links)
+        space_.runtime.retire_site(link);
     table_.remove(id_, tracepoint.at());
 }
 

@@ -3,7 +3,7 @@
 // breakpoint or a jump.
 //
 //   Tracepoints ──< Tracepoint (in the TracepointTable, by space number and address)
-//                       └─< Firing: probe, kind, arg0
+//                       └─< Firing: session, probe, kind, arg0
 //
 // Invariants
 // - A byte of text is written only while it has the expected value: the original one
@@ -19,6 +19,7 @@
 #include "fasttrap/tracepoint_table.hpp"
 #include "ptrace-agent/wire/client.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -33,6 +34,7 @@ class AddressSpace;
 struct Firing {
     std::uint32_t probe = 0;
     SiteKind kind = SiteKind::entry;
+    std::uint8_t session = 0; // the session to which the probe belongs
     std::uint64_t arg0 = 0;
 };
 
@@ -55,6 +57,12 @@ public:
     // Returns the byte that the breakpoint replaces.
     std::byte original() const { return insn.bytes[0]; }
     bool serves() const { return !firings.empty() || purpose != fires; }
+    bool fires_for(unsigned session) const
+    {
+        return std::any_of(
+            firings.begin(), firings.end(),
+            [session](const Firing& each) { return each.session == session; });
+    }
 
     Instruction insn;
     std::vector<Firing> firings;
@@ -63,6 +71,9 @@ public:
     bool may_be_breakpoint = false; // gets a breakpoint if a jump is not possible there
     // The number of the site in the runtime, if this tracepoint has a jump.
     std::optional<std::uint32_t> site;
+    // The sites of further sessions. The runtime reaches them after `site`, in this
+    // order (DT_RT_LINKS).
+    std::vector<std::uint32_t> links;
     // These ranges have the same meaning as in PatchSite.
     TargetAddr first, end, beyond;
     FurtherBlocks further{};

@@ -25,31 +25,112 @@ static std::uint32_t kind_of(const Firing& firing)
     }
 }
 
-// Fills `all` with the firings of a tracepoint, in the form that the runtime reads.
+// Fills `all` with the firings of a session, in the form that the runtime reads.
 static void list_firings(const AddressSpace& space, const Tracepoint& tp,
-                         std::vector<dt_rt_firing>& all)
+                         unsigned session, std::vector<dt_rt_firing>& all)
 {
     all.clear();
-    if (tp.purpose == Tracepoint::library_change)
+    if (tp.purpose == Tracepoint::library_change &&
+        space.runtime.session_of(*tp.site) == session)
         all.push_back({0, DT_RT_LIBRARIES, 0});
     for (const Firing& firing : tp.firings) {
+        if (firing.session != session)
+            continue;
         bool by_entry = has_operands(firing.kind);
         all.push_back({firing.probe, kind_of(firing),
                        by_entry ? space.statics.list_of(firing.arg0) : firing.arg0});
     }
 }
 
-bool JumpWriter::update(AddressSpace& space, const Tracepoint& tp)
+// Returns the site of a session at a tracepoint. Adds one at the end of the chain of
+// sites if necessary. Returns nothing if the runtime's table is full.
+static std::optional<std::uint32_t> site_for(AddressSpace& space, Tracepoint& tp,
+                                             unsigned session)
+{
+    RuntimeMap& runtime = space.runtime;
+    if (runtime.session_of(*tp.site) == session)
+        return *tp.site;
+    for (std::uint32_t link : tp.links)
+        if (runtime.session_of(link) == session)
+            return link;
+    const auto site = runtime.add_site(tp.at(), session);
+    const auto link = site ? runtime.link_to(space, *site) : std::nullopt;
+    if (!link) {
+        if (site)
+            runtime.free_site(*site);
+        return std::nullopt;
+    }
+    if (tp.insn.flow == ControlFlow::branch)
+        runtime.set_condition(*site, DT_RT_CONDITIONAL | tp.insn.condition);
+    const std::uint32_t last = tp.links.empty() ? *tp.site : tp.links.back();
+    runtime.set_back(*site, {runtime.config().sites[last].back});
+    runtime.set_back(last, *link);
+    tp.links.push_back(*site);
+    return site;
+}
+
+bool JumpWriter::update_session(AddressSpace& space, Tracepoint& tp, unsigned session)
+{
+    const Session* of = tracees_.sessions().find(session);
+    list_firings(space, tp, session, firings_);
+    const auto site = site_for(space, tp, session);
+    if (!site || !space.runtime.set_firings(*site, firings_))
+        return false;
+    compile_site(of != nullptr ? static_cast<const dt_arena*>(of->arena.base())
+                               : nullptr,
+                 space, *site, firings_);
+    return true;
+}
+
+bool JumpWriter::update(AddressSpace& space, Tracepoint& tp)
 {
     if (!tp.site)
         return false;
-    list_firings(space, tp, firings_);
     space.runtime.set_operands(space.statics.all_operands());
-    if (!space.runtime.set_firings(*tp.site, firings_))
-        return false;
-    compile_site(static_cast<const dt_arena*>(arena_.base()), space, *tp.site,
-                 firings_);
+    SessionSet sessions = sessions_at(tp);
+    // These sessions may have had probes here.
+    sessions.set(space.runtime.session_of(*tp.site));
+    for (std::uint32_t link : tp.links)
+        sessions.set(space.runtime.session_of(link));
+    for (unsigned session = 0; session < max_sessions; session++)
+        if (sessions.test(session) && !update_session(space, tp, session))
+            return false;
     return true;
+}
+
+void JumpWriter::drop_session(AddressSpace& space, unsigned session)
+{
+    RuntimeMap& runtime = space.runtime;
+    auto is_its = [&](std::uint32_t site) {
+        return runtime.session_of(site) == session;
+    };
+    for (Tracepoint* tp : space.tracepoints.all()) {
+        if (!tp->site || (!is_its(*tp->site) &&
+                          std::none_of(tp->links.begin(), tp->links.end(), is_its)))
+            continue;
+        const TargetAddr tail{
+            runtime.config()
+                .sites[tp->links.empty() ? *tp->site : tp->links.back()]
+                .back};
+        for (std::uint32_t link : std::exchange(tp->links, {}))
+            runtime.retire_site(link);
+        runtime.set_firings(*tp->site, {});
+        if (is_its(*tp->site))
+            runtime.move_site(*tp->site, first_session(space, *tp, session));
+        runtime.set_back(*tp->site, tail);
+        update(space, *tp);
+    }
+    space.native.forget_session(session);
+}
+
+unsigned first_session(const AddressSpace& space, const Tracepoint& tp, unsigned ended)
+{
+    if (!tp.firings.empty())
+        return tp.firings.front().session;
+    for (const auto& [session, memory] : space.runtime.sessions())
+        if (session != ended && !memory.left)
+            return session;
+    return ended;
 }
 
 static bool is_padding(const Instruction& insn)
@@ -105,14 +186,21 @@ void JumpWriter::reclaim(AddressSpace& space)
 {
     if (space.runtime.image.value == 0)
         return;
+    bool any_waits = false;
     for (Thread* thread : tracees_.threads_in(space)) {
         user_regs_struct user;
-        if (!thread->is_stopped() || !get_regs(thread->tid, user) ||
-            (in_our_code(space, {user.rip}) && !waits_at_linker(space, *thread, user)))
+        if (!thread->is_stopped() || !get_regs(thread->tid, user))
             return;
+        if (!in_our_code(space, {user.rip}))
+            continue;
+        if (!waits_at_linker(space, *thread, user))
+            return;
+        any_waits = true;
     }
     for (std::uint32_t site : space.patches.reclaim(space.watched.linker.stop))
         space.runtime.free_site(site);
+    if (!any_waits)
+        space.runtime.free_retired();
 }
 
 // Removes windows that no longer have a probe. In other windows, a site without probes
@@ -125,6 +213,8 @@ void JumpWriter::remove(AddressSpace& space, const std::vector<Tracepoint*>& idl
             windows.push_back(planted->patch.at);
         if (tp->site)
             space.runtime.set_firings(*tp->site, {});
+        for (std::uint32_t link : tp->links)
+            space.runtime.set_firings(link, {});
     }
     std::sort(windows.begin(), windows.end());
     windows.erase(std::unique(windows.begin(), windows.end()), windows.end());

@@ -51,7 +51,7 @@ bool UprobeWatch::check(const std::shared_ptr<AddressSpace>& space)
         const std::size_t n = space->known_text.forget_changed(*space);
         jumps_.reclaim(*space);
         if (n != 0)
-            client_.report_error(
+            tracees_.report(
                 space->owner(),
                 "another tracer (for example, bpftrace or perf) has set breakpoints "
                 "at " +

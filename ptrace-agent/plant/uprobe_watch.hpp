@@ -24,16 +24,14 @@
 #include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/plant/jump_writer.hpp"
 #include "ptrace-agent/wire/alarms.hpp"
-#include "ptrace-agent/wire/client_link.hpp"
 
 namespace dt::agent {
 
 class UprobeWatch {
 public:
-    UprobeWatch(Tracees& tracees, ClientLink& client, Alarms& alarms, JumpWriter& jumps,
+    UprobeWatch(Tracees& tracees, Alarms& alarms, JumpWriter& jumps,
                 ClientWait& client_wait)
-        : tracees_(tracees), client_(client), alarms_(alarms), jumps_(jumps),
-          client_wait_(client_wait)
+        : tracees_(tracees), alarms_(alarms), jumps_(jumps), client_wait_(client_wait)
     {
     }
 
@@ -51,7 +49,6 @@ private:
     bool check(const std::shared_ptr<AddressSpace>& space);
 
     Tracees& tracees_;
-    ClientLink& client_;
     Alarms& alarms_;
     JumpWriter& jumps_;
     ClientWait& client_wait_;

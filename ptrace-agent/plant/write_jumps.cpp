@@ -99,7 +99,7 @@ static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh
         for (const Planted::Probed& probed : over->probed) {
             Tracepoint* tp = space.tracepoints.find(probed.at);
             if (tp != nullptr && tp->site == probed.site) {
-                tp->site.reset();
+                disconnect(space, *tp);
                 wanted.push_back(tp);
                 work.displaced.push_back(tp);
             }
@@ -111,15 +111,41 @@ constexpr const char* tables_full = "the tables of the runtime in the target are
 
 // Connects a site in the runtime with its tracepoint. The site fires as soon as a jump
 // leads to it. Returns false if the runtime's tables are full.
-bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
+bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, TargetAddr tail,
+                       Tracepoint& tp)
 {
     tp.site = site;
+    space.runtime.set_back(site, tail);
     if (tp.insn.flow == ControlFlow::branch)
         space.runtime.set_condition(site, DT_RT_CONDITIONAL | tp.insn.condition);
     if (update(space, tp))
         return true;
-    tp.site.reset();
+    disconnect(space, tp);
     return false;
+}
+
+void disconnect(AddressSpace& space, Tracepoint& tp)
+{
+    tp.site.reset();
+    for (std::uint32_t link : std::exchange(tp.links, {}))
+        space.runtime.retire_site(link);
+}
+
+SessionSet sessions_at(const Tracepoint& tp)
+{
+    SessionSet all;
+    for (const Firing& firing : tp.firings)
+        all.set(firing.session);
+    return all;
+}
+
+// Returns the tail of the part of the trampoline that serves a site.
+static TargetAddr tail_of(const Patch& patch, std::uint32_t site)
+{
+    for (const Moved& moved : patch.moved)
+        if (moved.site == site)
+            return moved.tail;
+    return {};
 }
 
 // Builds the patch of a window. If the runtime's tables are full or an instruction
@@ -137,7 +163,8 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
             continue;
         // The tracepoint may be at an endbr64 before this instruction.
         served.push_back(work.wanted[*insn.site]);
-        auto number = runtime.add_site(served.back()->at());
+        auto number =
+            runtime.add_site(served.back()->at(), first_session(space, *served.back()));
         ok = ok && number;
         if (!number)
             continue;
@@ -149,14 +176,11 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
     const std::string refused = patch ? tables_full : patch.error().text;
     ok = ok && patch;
     for (std::size_t i = 0; ok && i < served.size(); ++i)
-        ok = claim(space, planted->probed[i].site, *served[i]);
+        ok = claim(space, planted->probed[i].site,
+                   tail_of(*patch, planted->probed[i].site), *served[i]);
     if (ok) {
         planted->patch = std::move(*patch);
         planted->n_room = taken.n_bytes;
-        for (const Moved& moved : planted->patch.moved) {
-            if (moved.site)
-                runtime.set_back(*moved.site, moved.tail);
-        }
         // Free this memory, so that the next window can use it.
         std::vector<WindowInsn>().swap(window.insns);
         return planted;
@@ -164,7 +188,7 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
     for (const Planted::Probed& probed : planted->probed)
         runtime.free_site(probed.site);
     for (Tracepoint* tp : served) {
-        tp->site.reset();
+        disconnect(space, *tp);
         work.report.reasons[tp->at()] = refused;
     }
     space.patches.space().give_back(taken.place, taken.n_bytes);
@@ -229,7 +253,7 @@ void JumpWriter::unclaim(AddressSpace& space, const std::vector<Planted*>& unwri
             Tracepoint* tp = space.tracepoints.find(probed.at);
             if (tp == nullptr || tp->site != probed.site)
                 continue;
-            tp->site.reset();
+            disconnect(space, *tp);
             report.reasons[tp->at()] =
                 "the instructions have changed or cannot be overwritten";
         }
@@ -263,8 +287,11 @@ JumpReport JumpWriter::plant(StoppedWorld& world,
                              std::vector<Tracepoint*>& fresh)
 {
     JumpWork work;
+    SessionSet sessions;
+    for (const Tracepoint* tp : fresh)
+        sessions |= sessions_at(*tp);
     reclaim(*space);
-    prepare(space, &world, loader_.ensure(world), fresh, work);
+    prepare(space, &world, loader_.ensure(world, sessions), fresh, work);
     write(world, fresh, work);
     return std::move(work.report);
 }

@@ -38,15 +38,11 @@ static int dt_rt_may_trap(const struct dt_rt_run *run)
 	return !lease || shard->last_timestamp <= lease;
 }
 
-/* Returns the shard's upcall, at the lowest address of the shard's stack. */
-static struct dt_rt_upcall *dt_rt_call_of(const struct dt_rt_frame *frame)
-{
-	return (struct dt_rt_upcall *)(dt_rt_config.stacks +
-				       frame->shard * DT_RT_STACK_BYTES);
-}
-
-static void dt_rt_ring(const struct dt_rt_frame *frame,
-		       struct dt_rt_upcall *call)
+/*
+ * Rings until the agent has replied. `stack` is the number of the stack that
+ * contains the upcall.
+ */
+static void dt_rt_ring(dt_u32 stack, struct dt_rt_upcall *call)
 {
 	dt_u64 bells =
 	    (dt_u64)&dt_rt_config - DT_RT_CONFIG + DT_RT_BELLS;
@@ -59,7 +55,7 @@ static void dt_rt_ring(const struct dt_rt_frame *frame,
 		dt_u64 bell = bells + (i & 1) * DT_RT_BELL_BYTES;
 
 		__atomic_store_n(
-		    (dt_u32 *)(bell + DT_RT_BELL_WORD(frame->shard)), i,
+		    (dt_u32 *)(bell + DT_RT_BELL_WORD(stack)), i,
 		    __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&call->answered, __ATOMIC_ACQUIRE))
 			return;
@@ -70,7 +66,12 @@ int dt_rt_ask(struct dt_rt_run *run, dt_u32 op, dt_u64 a0, dt_u64 a1, dt_u64 a2,
 	      dt_u64 *value)
 {
 	struct dt_rt_frame *frame = run->frame;
-	struct dt_rt_upcall *call = dt_rt_call_of(frame);
+	const struct dt_rt_session *session =
+		&dt_rt_config.sessions[run->site->session];
+	/* The upcall is at the lowest address of the shard's stack. */
+	struct dt_rt_upcall *call =
+		(struct dt_rt_upcall *)(session->stacks +
+					frame->shard * DT_RT_STACK_BYTES);
 
 	if (dt_rt_agent_died() ||
 	    (!dt_rt_config.has_bells && !dt_rt_may_trap(run)))
@@ -83,7 +84,7 @@ int dt_rt_ask(struct dt_rt_run *run, dt_u32 op, dt_u64 a0, dt_u64 a1, dt_u64 a2,
 	call->a[2] = a2;
 	call->value = 0;
 	__atomic_store_n(&call->answered, 0, __ATOMIC_RELEASE);
-	dt_rt_ring(frame, call);
+	dt_rt_ring(session->first_stack + frame->shard, call);
 	*value = call->value;
 	return call->result == 0 ? 0 : -1;
 }

@@ -27,6 +27,7 @@
 #include "asm_offsets.h"
 
 #define CONFIG(member) dt_rt_image + ASM_DT_RT_CONFIG + (member)(%rip)
+#define SESSION(member) CONFIG(CONFIG_SESSIONS + session * RT_SESSION_BYTES + (member))
 #define SITE_MASK 0x7ffff
 #define CPU_SHIFT 19
 #define CPU_MASK 0xfff
@@ -41,13 +42,13 @@
 
 	.globl dt_rt_image, dt_rt_config
 	.globl dt_rt_enter, dt_rt_upcall, dt_rt_upcall_trap
-	.globl dt_rt_generic, dt_rt_skip, dt_rt_conditions
+	.globl dt_rt_generic, dt_rt_skip
 	.globl dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
 	.globl dt_rt_peek, dt_rt_changed, dt_rt_copy, dt_rt_copy_string
 	.globl dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
 	.hidden dt_rt_image, dt_rt_config
 	.hidden dt_rt_enter, dt_rt_upcall, dt_rt_upcall_trap
-	.hidden dt_rt_generic, dt_rt_skip, dt_rt_conditions
+	.hidden dt_rt_generic, dt_rt_skip
 	.hidden dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
 	.hidden dt_rt_peek, dt_rt_changed, dt_rt_copy, dt_rt_copy_string
 	.hidden dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
@@ -85,54 +86,12 @@ dt_rt_skip2:
 	jmp	.Laside2
 dt_rt_skip_end:
 
-dt_rt_generic:
-	pushfq
-	testl	$OWNER_DIED, CONFIG(CONFIG_ALIVE)
-	jnz	.Ldead
-	cmpl	$0, CONFIG(CONFIG_CPU_METHOD)
-	jne	.Llsl
-	rdpid	%rax
-.Lcpu:
-	and	$CPU_MASK, %eax
-	mov	%eax, %ecx
-	shl	$CPU_SHIFT, %ecx
-	or	%ecx, %ebx
-	mov	%ebx, 4(%rsp)
-.Lmodulo:
-	cmp	CONFIG(CONFIG_N_SHARDS), %eax
-	jae	.Lsubtract
-	mov	%rax, %rbx
-	imul	CONFIG(CONFIG_SHARD_BYTES), %rbx
-	add	CONFIG(CONFIG_SHARDS), %rbx
-	xor	%eax, %eax
-	mov	CONFIG(CONFIG_PID), %ecx
-	lock cmpxchg %ecx, (%rbx)
-	jne	.Lsearch
-	mov	4(%rsp), %ecx
-	shr	$CPU_SHIFT, %ecx
-.Lmodulo_again:
-	cmp	CONFIG(CONFIG_N_SHARDS), %ecx
-	jae	.Lsubtract_again
-
 	/*
-	 * %ecx is the number of the shard, which is locked. Another target can
-	 * clear the lock, and two threads of this process could then use the
-	 * same stack. So each stack also has a word that contains the pid of
-	 * its user. Only this process maps the stack. A forked child may find
-	 * its parent's pid in the word. It then regards the stack as free.
+	 * Builds the frame on the shard's stack. %rax is the address to which
+	 * the stack pointer is set, %ecx is the number of the shard, and %rbx is
+	 * the address of its lock.
 	 */
-.Lheld:
-	mov	%ecx, %eax
-	shl	$15, %rax
-	add	CONFIG(CONFIG_STACKS), %rax
-	add	$ASM_DT_RT_STACK_BYTES - ASM_DT_RT_NOTES_BYTES, %rax
-	mov	CONFIG(CONFIG_PID), %ebx
-	xchg	%ebx, ASM_DT_RT_NOTES_HOLDER(%rax)
-	cmp	CONFIG(CONFIG_PID), %ebx
-	je	.Lstack_in_use
-	mov	%rcx, %rbx
-	imul	CONFIG(CONFIG_SHARD_BYTES), %rbx
-	add	CONFIG(CONFIG_SHARDS), %rbx	/* the lock */
+.Lbuild:
 	xchg	%rax, %rsp
 	sub	$8, %rsp
 	mov	%ecx, (%rsp)			/* shard */
@@ -294,90 +253,134 @@ dt_rt_aside_end:
 	mov	SITE_BACK(%rax), %rbx
 	jmp	.Lleave
 
-.Llsl:
-	mov	$CPU_SEGMENT, %eax
-	lsl	%eax, %eax
-	jmp	.Lcpu
-
-.Lsubtract:
-	sub	CONFIG(CONFIG_N_SHARDS), %eax
-	jmp	.Lmodulo
-.Lsubtract_again:
-	sub	CONFIG(CONFIG_N_SHARDS), %ecx
-	jmp	.Lmodulo_again
+	/*
+	 * The first part of firing a site's probes: locks a shard of the site's
+	 * session. Each session has its own copy of this code, so the addresses
+	 * of its data are constants. dt_rt_generic_at() is the address of a
+	 * copy.
+	 */
+	.macro	lock_shard
+	pushfq
+	testl	$OWNER_DIED, CONFIG(CONFIG_ALIVE)
+	jnz	.Ldead
+	cmpl	$0, CONFIG(CONFIG_CPU_METHOD)
+	jne	.Llsl\@
+	rdpid	%rax
+.Lcpu\@:
+	and	$CPU_MASK, %eax
+	mov	%eax, %ecx
+	shl	$CPU_SHIFT, %ecx
+	or	%ecx, %ebx
+	mov	%ebx, 4(%rsp)
+.Lmodulo\@:
+	cmp	SESSION(RT_SESSION_N_SHARDS), %eax
+	jae	.Lsubtract\@
+	mov	%rax, %rbx
+	imul	SESSION(RT_SESSION_SHARD_BYTES), %rbx
+	add	SESSION(RT_SESSION_SHARDS), %rbx
+	xor	%eax, %eax
+	mov	CONFIG(CONFIG_PID), %ecx
+	lock cmpxchg %ecx, (%rbx)
+	jne	.Lsearch\@
+	mov	4(%rsp), %ecx
+	shr	$CPU_SHIFT, %ecx
+.Lmodulo_again\@:
+	cmp	SESSION(RT_SESSION_N_SHARDS), %ecx
+	jae	.Lsubtract_again\@
 
 	/*
-	 * Each of these pieces of code fires the site's probes if the condition
-	 * of one jcc is true. The flags are those of the program.
+	 * %ecx is the number of the shard, which is locked. Another target can
+	 * clear the lock, and two threads of this process could then use the
+	 * same stack. So each stack also has a word that contains the pid of
+	 * its user. Only this process maps the stack. A forked child may find
+	 * its parent's pid in the word. It then regards the stack as free.
 	 */
-	.p2align 4
-dt_rt_conditions:
-	.irp	cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
-	.p2align 4
-	j\cc	dt_rt_generic
-	jmp	dt_rt_skip
-	.endr
+.Lheld\@:
+	mov	%ecx, %eax
+	shl	$15, %rax
+	add	SESSION(RT_SESSION_STACKS), %rax
+	add	$ASM_DT_RT_STACK_BYTES - ASM_DT_RT_NOTES_BYTES, %rax
+	mov	CONFIG(CONFIG_PID), %ebx
+	xchg	%ebx, ASM_DT_RT_NOTES_HOLDER(%rax)
+	cmp	CONFIG(CONFIG_PID), %ebx
+	je	.Lstack_in_use\@
+	mov	%rcx, %rbx
+	imul	SESSION(RT_SESSION_SHARD_BYTES), %rbx
+	add	SESSION(RT_SESSION_SHARDS), %rbx	/* the lock */
+	jmp	.Lbuild
+
+.Llsl\@:
+	mov	$CPU_SEGMENT, %eax
+	lsl	%eax, %eax
+	jmp	.Lcpu\@
+
+.Lsubtract\@:
+	sub	SESSION(RT_SESSION_N_SHARDS), %eax
+	jmp	.Lmodulo\@
+.Lsubtract_again\@:
+	sub	SESSION(RT_SESSION_N_SHARDS), %ecx
+	jmp	.Lmodulo_again\@
 
 	/*
 	 * Another target has cleared the lock while a thread of this process
 	 * held it. This thread leaves the lock to the user of the stack, and
 	 * tries the next shard.
 	 */
-.Lstack_in_use:
+.Lstack_in_use\@:
 	mov	%cl, 3(%rsp)
-	jmp	.Lbusy
+	jmp	.Lbusy\@
 
 	/*
 	 * The shard of this CPU is locked. Try the other shards in order. The
 	 * byte above the flags on the stack contains the number of the current
 	 * shard.
 	 */
-.Lsearch:
+.Lsearch\@:
 	mov	4(%rsp), %eax
 	shr	$CPU_SHIFT, %eax
-.Lstart:
-	cmp	CONFIG(CONFIG_N_SHARDS), %eax
-	jb	.Lnext
-	sub	CONFIG(CONFIG_N_SHARDS), %eax
-	jmp	.Lstart
-.Lbusy:
+.Lstart\@:
+	cmp	SESSION(RT_SESSION_N_SHARDS), %eax
+	jb	.Lnext\@
+	sub	SESSION(RT_SESSION_N_SHARDS), %eax
+	jmp	.Lstart\@
+.Lbusy\@:
 	movzbl	3(%rsp), %eax
-.Lnext:
+.Lnext\@:
 	inc	%eax
-	cmp	CONFIG(CONFIG_N_SHARDS), %eax
+	cmp	SESSION(RT_SESSION_N_SHARDS), %eax
 	jb	1f
 	xor	%eax, %eax
 1:	mov	%al, 3(%rsp)
 	mov	4(%rsp), %ecx
 	shr	$CPU_SHIFT, %ecx
-2:	cmp	CONFIG(CONFIG_N_SHARDS), %ecx
+2:	cmp	SESSION(RT_SESSION_N_SHARDS), %ecx
 	jb	3f
-	sub	CONFIG(CONFIG_N_SHARDS), %ecx
+	sub	SESSION(RT_SESSION_N_SHARDS), %ecx
 	jmp	2b
 3:	cmp	%ecx, %eax
-	je	.Lnone				/* all shards were tried */
+	je	.Lnone\@				/* all shards were tried */
 	mov	%rax, %rbx
-	imul	CONFIG(CONFIG_SHARD_BYTES), %rbx
-	add	CONFIG(CONFIG_SHARDS), %rbx
+	imul	SESSION(RT_SESSION_SHARD_BYTES), %rbx
+	add	SESSION(RT_SESSION_SHARDS), %rbx
 	cmpl	$0, (%rbx)
-	jne	.Lbusy
+	jne	.Lbusy\@
 	xor	%eax, %eax
 	mov	CONFIG(CONFIG_PID), %ecx
 	lock cmpxchg %ecx, (%rbx)
-	jne	.Lbusy
+	jne	.Lbusy\@
 	movzbl	3(%rsp), %ecx
 	movb	$0, 3(%rsp)
-	jmp	.Lheld
+	jmp	.Lheld\@
 
 	/* Counts a drop for each firing of the site, if the session is active. */
-.Lnone:
+.Lnone\@:
 	movb	$0, 3(%rsp)
 	mov	4(%rsp), %ebx
 	and	$SITE_MASK, %ebx
 	shl	$6, %ebx
 	lea	CONFIG(CONFIG_SITES), %rax
 	add	%rax, %rbx
-	mov	CONFIG(CONFIG_ARENA), %rax
+	mov	SESSION(RT_SESSION_ARENA), %rax
 	add	ARENA_SESSION(%rax), %rax
 	cmpl	$ASM_DT_ACTIVITY_ACTIVE, SESSION_ACTIVITY(%rax)
 	jne	4f
@@ -385,6 +388,33 @@ dt_rt_conditions:
 	lock add %rcx, SESSION_NOSHARD(%rax)
 4:	mov	SITE_BACK(%rbx), %rbx
 	jmp	.Lleave
+
+	.endm
+
+	/*
+	 * Fires the site's probes if the condition of a jcc is true. There are
+	 * 16 pieces, one for each condition. The flags are those of the program.
+	 */
+	.macro	test_conditions
+	.irp	cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
+	.p2align 4
+	j\cc	dt_rt_generic + session * ASM_DT_RT_GENERIC_BYTES
+	jmp	dt_rt_skip
+	.endr
+	.endm
+
+	.section .text.sessions, "ax", @progbits
+	.balign	ASM_DT_RT_GENERIC_BYTES
+dt_rt_generic:
+	.set	session, 0
+	.rept	ASM_DT_RT_MAX_SESSIONS
+	.org	dt_rt_generic + session * ASM_DT_RT_GENERIC_BYTES
+	lock_shard
+	.org	dt_rt_generic + session * ASM_DT_RT_GENERIC_BYTES + ASM_DT_RT_CONDITIONS
+	test_conditions
+	.set	session, session + 1
+	.endr
+	.previous
 
 	/*
 	 * --- upcalls on kernels without doorbells (write protection by

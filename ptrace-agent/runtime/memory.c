@@ -181,14 +181,20 @@ static int dt_rt_overlaps(dt_u64 addr, dt_u64 bytes, dt_u64 start, dt_u64 n)
 	return addr < start + n && start < addr + bytes;
 }
 
-static int dt_rt_is_ours(struct dt_host *host, dt_u64 addr, dt_u64 bytes)
+/* Returns whether the range overlaps the arena or the stacks of any session. */
+static int dt_rt_is_ours(dt_u64 addr, dt_u64 bytes)
 {
-	const struct dt_arena *arena = host->arena;
-	const struct dt_rt_config *config = &dt_rt_config;
+	for (dt_u32 i = 0; i < DT_RT_MAX_SESSIONS; i++) {
+		const struct dt_rt_session *session = &dt_rt_config.sessions[i];
 
-	return dt_rt_overlaps(addr, bytes, config->arena, arena->total_bytes) ||
-	       dt_rt_overlaps(addr, bytes, config->stacks,
-			      config->n_shards * DT_RT_STACK_BYTES);
+		if (session->n_shards &&
+		    (dt_rt_overlaps(addr, bytes, session->arena,
+				    session->arena_bytes) ||
+		     dt_rt_overlaps(addr, bytes, session->stacks,
+				    session->n_shards * DT_RT_STACK_BYTES)))
+			return 1;
+	}
+	return 0;
 }
 
 int dt_rt_store(struct dt_host *host, dt_u64 addr, const void *from,
@@ -196,7 +202,8 @@ int dt_rt_store(struct dt_host *host, dt_u64 addr, const void *from,
 {
 	const dt_u8 *bytes_from = from;
 
-	if (bytes && dt_rt_is_ours(host, addr, bytes)) {
+	(void)host;
+	if (bytes && dt_rt_is_ours(addr, bytes)) {
 		*bad = addr;
 		return -1;
 	}

@@ -103,7 +103,7 @@ __attribute__((aligned(64))) dt_u32 dt_rt_fire(struct dt_rt_frame *frame)
 	 * initializer, GCC emits rep stos, which takes about 10 ns.
 	 */
 	run.host.ops = &notes->ops;
-	run.host.arena = (void *)config->arena;
+	run.host.arena = (void *)config->sessions[site->session].arena;
 	run.host.cpu = frame->cpu;
 	run.host.shard = frame->shard;
 	run.host.owner = config->pid;

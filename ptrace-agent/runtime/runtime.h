@@ -3,9 +3,9 @@
  * Defines everything that the agent and the runtime share. The runtime is our
  * code inside a target. All its parts are at fixed distances from each other:
  *
- *   image base                 + DT_RT_CODE        + DT_RT_CONFIG             + DT_RT_BELLS  + DT_RT_STACKS
- *   | header, text, constants  | compiled clauses  | config (read-only here)  | three pages  | a stack per shard
- *   | r-x, no writable data    | r-x, by the agent | written by the agent     | rw-, watched | rw-
+ *   image base                 + DT_RT_CODE        + DT_RT_CONFIG             + DT_RT_BELLS  + DT_RT_LINKS
+ *   | header, text, constants  | compiled clauses  | config (read-only here)  | three pages  | links
+ *   | r-x, no writable data    | r-x, by the agent | written by the agent     | rw-, watched | r-x, by the agent
  *
  * At DT_RT_RAISED is a list of the semaphores that the agent has incremented.
  * If the agent is killed, its client or a later client uses the list to restore
@@ -18,8 +18,15 @@
  * not know of the child. The child must not keep the arena, because it may drop
  * its privileges.
  *
- * The arena is mapped elsewhere. The config contains its address. The
- * trampoline of a site is near the module that contains the site:
+ * Several sessions (clients of the agent) can trace a target at the same time.
+ * Each has its own arena, shards and stacks, which are described by a struct
+ * dt_rt_session in the config. A site fires the probes of one session. If
+ * several sessions probe an instruction, each has a site there. The trampoline
+ * enters the first of these sites, and `back` of each site leads to the next
+ * one (DT_RT_LINKS).
+ *
+ * The stacks and arenas of the sessions are mapped elsewhere. The trampoline of
+ * a site is near the module that contains the site:
  *
  *   head   lea -128(%rsp),%rsp    steps over the red zone, leaves the flags unchanged
  *          push %rbx
@@ -53,8 +60,8 @@
  * Flags and all other registers are those of the program. It uses at most eight
  * more words of the target's stack, 216 bytes in total. It jumps to
  * header->skip at its end, with the site's address in %rax. If it cannot handle
- * a case, it restores the registers and jumps to header->generic before it has
- * run an action. It builds no frame and never waits, but may hold a shard.
+ * a case, it restores the registers and jumps to dt_rt_generic_at() before it
+ * has run an action. It builds no frame and never waits, but may hold a shard.
  *
  * Threads that leave. While config->gather is set, a thread that leaves the
  * runtime waits at the gate. The ranges header->leaves contain the accesses to
@@ -76,7 +83,7 @@
  * any time.
  *
  * A shard's struct dt_rt_upcall is at the lowest address of its stack. Each
- * shard has its own word in each bell, by which the agent finds the upcall. A
+ * stack has its own word in each bell, by which the agent finds the upcall. A
  * write does not wait in a forked child, or if the agent has just released this
  * bell for another thread. In both cases, the upcall gets no reply, and the
  * runtime tries the other bell. If has_bells is 0, the pages cannot be
@@ -98,13 +105,32 @@
 #define DT_RT_CODE_BYTES 0x80000ull
 #define DT_RT_CONFIG 0x100000ull  /* from the image base */
 #define DT_RT_BELLS 0x3ff0000ull  /* from the image base */
-#define DT_RT_STACKS 0x4000000ull /* from the image base */
+#define DT_RT_LINKS 0x4000000ull  /* from the image base */
+#define DT_RT_LINK_BYTES 16ull
+#define DT_RT_REGION_BYTES 0x4800000ull
 #define DT_RT_STACK_BYTES 0x8000ull
-#define DT_RT_MAX_SHARDS 256
+#define DT_RT_MAX_SESSIONS 64
+#define DT_RT_MAX_SHARDS 256  /* of one session */
+#define DT_RT_MAX_STACKS 1024 /* of all sessions */
 #define DT_RT_MAX_THREADS 65536 /* entries of the thread table: a power of two */
 #define DT_RT_MAX_SITES 524288
 #define DT_RT_MAX_FIRINGS 786432
 #define DT_RT_LEAVES 7
+
+/*
+ * A link leads from one session's site to the next session's site at the same
+ * instruction. Link n is at DT_RT_LINKS + n * DT_RT_LINK_BYTES, and enters site
+ * n. It is the target of dt_rt_site::back, so the registers of the program are
+ * as at a trampoline's tail:
+ *
+ *   mov $n,%ebx
+ *   jmp dt_rt_enter
+ *
+ * The agent maps the links when a second session begins to trace the target.
+ */
+DT_STATIC_ASSERT(DT_RT_LINKS + DT_RT_MAX_SITES * DT_RT_LINK_BYTES <=
+			 DT_RT_REGION_BYTES,
+		 "the links fit into the region");
 
 /* The header is at the image base. All offsets in it are from the image base. */
 struct dt_rt_header {
@@ -123,18 +149,38 @@ struct dt_rt_header {
 	dt_u64 leave_begin, leave_end;
 	/*
 	 * Values of site->code for sites without compiled code. The code at
-	 * `generic` fires the site's probes, and the code at `skip` fires
-	 * nothing. At `conditions` are 16 pieces of code of
-	 * DT_RT_CONDITION_BYTES each, one for each jcc. A piece fires the
-	 * probes if its jcc is taken.
+	 * `skip` fires nothing. The code that fires probes is different for
+	 * each session (dt_rt_generic_at(), dt_rt_condition_at()).
 	 */
-	dt_u64 generic, skip, conditions;
+	dt_u64 generic, skip;
 	struct dt_rt_leave {
 		dt_u64 begin, end;
 		dt_u64 depth; /* number of saved words on the stack, without %rbx */
 	} leaves[DT_RT_LEAVES];
 };
+
+/*
+ * Returns the offset of the code that fires the probes of a site that belongs
+ * to a session.
+ */
+#define DT_RT_GENERIC_BYTES 1024
+#define DT_RT_CONDITIONS 768 /* from the session's code */
 #define DT_RT_CONDITION_BYTES 16
+static inline dt_u64 dt_rt_generic_at(const struct dt_rt_header *header,
+				      dt_u32 session)
+{
+	return header->generic + (dt_u64)session * DT_RT_GENERIC_BYTES;
+}
+/*
+ * Returns the offset of code that fires the probes only if a jcc is taken.
+ * `condition` is the low four bits of its opcode.
+ */
+static inline dt_u64 dt_rt_condition_at(const struct dt_rt_header *header,
+					dt_u32 session, dt_u32 condition)
+{
+	return dt_rt_generic_at(header, session) + DT_RT_CONDITIONS +
+	       (dt_u64)(condition & 0xf) * DT_RT_CONDITION_BYTES;
+}
 
 /*
  * A thread of the target. The threads are in a hash table with linear probing,
@@ -232,8 +278,9 @@ struct dt_rt_site {
 	 * is equal to `taken`, and is tested before any probe. At other sites,
 	 * `condition` is 0.
 	 */
-	dt_u16 condition;
-	dt_u16 taken;
+	dt_u8 condition;
+	dt_u8 taken;
+	dt_u16 session; /* index in the config's table of sessions */
 	/*
 	 * The site of the probe's next clause, or 0. Compiled code runs only
 	 * one clause, and then jumps to the code of the site `next`. That site
@@ -292,6 +339,21 @@ static inline dt_u32 dt_rt_rule_slot(dt_u64 at)
 	       (DT_RT_MAX_RULES - 1);
 }
 
+/*
+ * The memory of one session in this target. If n_shards is 0, no session uses
+ * this entry.
+ */
+struct dt_rt_session {
+	dt_u64 arena;	    /* its address in the target */
+	dt_u64 arena_bytes;
+	dt_u64 shards;	    /* address of the first struct dt_shard */
+	dt_u64 shard_bytes; /* from one shard to the next */
+	dt_u64 stacks;	    /* address of the first stack's lowest byte */
+	dt_u32 n_shards;    /* <= DT_RT_MAX_SHARDS; may be less than the arena's */
+	dt_u32 first_stack; /* number of the first stack, for the bells */
+	dt_u64 pad[2];
+};
+
 /* How the runtime finds the number of the CPU. */
 enum dt_rt_cpu { DT_RT_CPU_RDPID, DT_RT_CPU_LSL };
 /* How the runtime finds fs_base. */
@@ -304,16 +366,11 @@ struct dt_rt_config {
 	 */
 	dt_u32 alive, alive_pad[1023];
 	dt_u64 magic;
-	dt_u64 arena;	      /* its address in the target */
-	dt_u64 shards;	      /* address of the first struct dt_shard */
-	dt_u64 shard_bytes;   /* from one shard to the next */
-	dt_u64 stacks;	      /* address of the first stack's lowest byte */
-	dt_u32 n_shards;      /* <= DT_RT_MAX_SHARDS */
 	dt_u32 pid;	      /* in the pid namespace of the agent */
 	dt_u32 cpu_method;    /* enum dt_rt_cpu */
 	dt_u32 fs_method;     /* enum dt_rt_fs */
 	dt_u32 may_call;      /* 1: the runtime may make system calls */
-	dt_u32 call_pad;
+	struct dt_rt_session sessions[DT_RT_MAX_SESSIONS];
 	dt_u32 errno_known;
 	dt_u32 errno_pad;
 	dt_s64 errno_offset;  /* from fs_base */
@@ -409,7 +466,7 @@ struct dt_rt_upcall {
 #define DT_RT_BELL_BYTES 4096ull
 #define DT_RT_N_BELLS 2
 #define DT_RT_GATE (DT_RT_BELLS + DT_RT_N_BELLS * DT_RT_BELL_BYTES)
-/* The offset of a shard's word in a bell. */
-#define DT_RT_BELL_WORD(shard) ((shard) * (DT_RT_BELL_BYTES / DT_RT_MAX_SHARDS))
+/* The offset of the word of a stack in a bell. */
+#define DT_RT_BELL_WORD(stack) ((stack) * (DT_RT_BELL_BYTES / DT_RT_MAX_STACKS))
 
 #endif

@@ -13,10 +13,23 @@
 
 namespace dt::agent {
 
-std::string Sampler::take_left_out()
+// Counts skipped samples for each session that has a probe due.
+void Sampler::leave_out(std::uint64_t n)
 {
-    const std::uint64_t left_out = std::exchange(n_left_out_, 0);
-    const std::uint64_t all = std::exchange(n_samples_, 0) + left_out;
+    SessionSet sessions;
+    for (const Sample& due : due_)
+        sessions.set(due.session);
+    for (auto& [session, counts] : counts_)
+        if (sessions.test(session))
+            counts.n_left_out += n;
+}
+
+std::string Sampler::take_left_out(unsigned session)
+{
+    const Counts counts = counts_[session];
+    counts_.erase(session);
+    const std::uint64_t left_out = counts.n_left_out;
+    const std::uint64_t all = counts.n_samples + left_out;
     if (left_out * 100 <= all) // up to 1 % is normal, because some ticks end early
         return {};
     return "profile: " + std::to_string(left_out) + " of " + std::to_string(all) +
@@ -25,10 +38,16 @@ std::string Sampler::take_left_out()
            "all samples";
 }
 
-Result<std::string> Sampler::start(std::span<const ProfileTimer> timers)
+Result<std::string> Sampler::start(unsigned session,
+                                   std::span<const ProfileTimer> timers)
 {
-    std::string left_out = take_left_out();
-    timers_.clear();
+    std::string left_out = take_left_out(session);
+    std::erase_if(timers_,
+                  [session](const Timer& each) { return each.session == session; });
+    for (auto& [tid, thread] : tracees_.threads())
+        std::erase_if(thread->samples, [session](const Sample& each) {
+            return each.session == session;
+        });
     due_.clear();
     rotation_ = {};
     budget_ = {};
@@ -37,7 +56,8 @@ Result<std::string> Sampler::start(std::span<const ProfileTimer> timers)
         if (timer.interval_ns == 0)
             return Error{Code::invalid,
                          "profile: the interval of a timer must be longer than 0 ns"};
-        timers_.push_back({timer, now + timer.interval_ns});
+        timers_.push_back({session, timer, now + timer.interval_ns});
+        counts_[session] = {};
     }
     if (!timers_.empty()) {
         for (auto& [tid, thread] : tracees_.threads())
@@ -66,21 +86,20 @@ void Sampler::begin_tick_if_due()
     if (timers_.empty())
         return;
     std::uint64_t now = monotonic_ns();
-    std::vector<std::uint32_t> due;
-    std::uint64_t n_missed = 0; // ticks of all timers that passed without samples
+    std::vector<Sample> due;
     for (Timer& timer : timers_) {
         if (timer.due > now)
             continue;
-        due.push_back(timer.timer.probe);
+        due.push_back({timer.session, timer.timer.probe});
         std::uint64_t passed = (now - timer.due) / timer.timer.interval_ns + 1;
         timer.due += passed * timer.timer.interval_ns;
-        n_missed += passed - 1;
+        // Ticks that have passed without samples.
+        counts_[timer.session].n_left_out += (passed - 1) * rotation_.n_busy();
     }
     set_alarm();
     if (due.empty())
         return;
     leave_out_rest();
-    n_left_out_ += n_missed * rotation_.n_busy();
     due_ = std::move(due);
     rotation_.begin();
 }
@@ -89,7 +108,7 @@ void Sampler::begin_tick_if_due()
 void Sampler::leave_out_rest()
 {
     if (!due_.empty())
-        n_left_out_ += rotation_.n_busy_left();
+        leave_out(rotation_.n_busy_left());
     due_.clear();
 }
 
@@ -118,7 +137,7 @@ private:
 static bool may_be_sampled(const Thread& thread)
 {
     const Process& process = *thread.process;
-    return process.is_target && process.started &&
+    return process.is_target() && process.started &&
            thread.state() == ThreadState::running && thread.age != ThreadAge::fresh &&
            !thread.in_vfork && thread.leaving == Leaving::no;
 }
@@ -149,7 +168,7 @@ bool Sampler::sample_some()
         if (!thread->samples.empty()) {
             // The stop that an earlier tick requested has not been handled yet. This
             // tick gets no sample of the thread.
-            ++n_left_out_;
+            leave_out(1);
             rotation_.seen(Rotation::Found::running);
             continue;
         }
@@ -162,8 +181,16 @@ bool Sampler::sample_some()
             continue;
         }
         rotation_.seen(Rotation::Found::running);
-        ++n_samples_;
-        thread->samples = due_;
+        for (const Sample& due : due_)
+            if (thread->process->interests.count(due.session) != 0)
+                thread->samples.push_back(due);
+        if (thread->samples.empty())
+            continue;
+        SessionSet sampled;
+        for (const Sample& sample : thread->samples)
+            sampled.set(sample.session);
+        for (auto& [session, counts] : counts_)
+            counts.n_samples += sampled.test(session) ? 1 : 0;
         if (!thread->interrupted) {
             thread->interrupted = true;
             ptrace(PTRACE_INTERRUPT, *tid, nullptr, nullptr);
@@ -178,16 +205,18 @@ bool Sampler::sample_some()
 
 void Sampler::take_sample(Thread& thread)
 {
-    std::vector<std::uint32_t> probes = std::exchange(thread.samples, {});
+    const std::vector<Sample> samples = std::exchange(thread.samples, {});
     user_regs_struct user;
-    if (probes.empty() || arena_.base() == nullptr || !get_regs(thread.tid, user))
+    if (samples.empty() || !get_regs(thread.tid, user))
         return;
     SampleMeter meter(budget_);
     user.rip = program_pc(*thread.process->space, user).value;
     Registers regs = from_user_regs(user);
-    FiringHost host(arena_, thread, regs);
-    for (std::uint32_t probe : probes)
-        host.fire_profile(probe);
+    for (const Sample& sample : samples) {
+        const Session* session = tracees_.sessions().find(sample.session);
+        if (session != nullptr && session->arena.base() != nullptr)
+            FiringHost(session->arena, thread, regs).fire_profile(sample.probe);
+    }
 }
 
 } // namespace dt::agent

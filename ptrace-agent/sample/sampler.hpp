@@ -16,10 +16,10 @@
 
 #include "base/result.hpp"
 #include "ptrace-agent/hold/tracees.hpp"
-#include "ptrace-agent/inject/arena_map.hpp"
 #include "ptrace-agent/sample/rotation.hpp"
 #include "ptrace-agent/wire/alarms.hpp"
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,15 +28,12 @@ namespace dt::agent {
 
 class Sampler {
 public:
-    Sampler(Tracees& tracees, const ArenaMap& arena, Alarms& alarms)
-        : tracees_(tracees), arena_(arena), alarms_(alarms)
-    {
-    }
+    Sampler(Tracees& tracees, Alarms& alarms) : tracees_(tracees), alarms_(alarms) {}
 
-    // Replaces the timers. Sampling ends if the list is empty. Returns a message if
-    // more than 1 % of the previous timers' samples were skipped, otherwise an empty
-    // string.
-    Result<std::string> start(std::span<const ProfileTimer> timers);
+    // Replaces the timers of a session. Its sampling ends if the list is empty. Returns
+    // a message if more than 1 % of the previous timers' samples were skipped, otherwise
+    // an empty string.
+    Result<std::string> start(unsigned session, std::span<const ProfileTimer> timers);
     void thread_added(pid_t tid);
     void begin_tick_if_due();
     // Examines some threads. Returns false if nothing is left to do in this tick.
@@ -46,22 +43,26 @@ public:
 
 private:
     struct Timer {
+        unsigned session;
         ProfileTimer timer;
         std::uint64_t due = 0; // CLOCK_MONOTONIC, ns
     };
 
     void set_alarm();
     void leave_out_rest();
-    std::string take_left_out();
+    void leave_out(std::uint64_t n);
+    std::string take_left_out(unsigned session);
 
     Tracees& tracees_;
-    const ArenaMap& arena_;
     Alarms& alarms_;
     std::vector<Timer> timers_;
-    std::vector<std::uint32_t> due_; // probes due in this tick; empty between ticks
-    Rotation rotation_;              // all threads, or none if there are no timers
+    std::vector<Sample> due_; // probes due in this tick; empty between ticks
+    Rotation rotation_;       // all threads, or none if there are no timers
     SampleBudget budget_;
-    std::uint64_t n_samples_ = 0, n_left_out_ = 0;
+    struct Counts {
+        std::uint64_t n_samples = 0, n_left_out = 0;
+    };
+    std::map<unsigned, Counts> counts_; // key: session
 };
 
 } // namespace dt::agent

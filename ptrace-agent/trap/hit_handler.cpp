@@ -64,25 +64,30 @@ static void fire_jump_out(FiringHost& host, Thread& thread, const Tracepoint& tp
     if (x86_64.emulate(tp.insn, after, space).outcome == Emulation::done &&
         dt_leaves_function(operands.data(), static_cast<dt_u32>(operands.size()),
                            after.rip) != 0)
-        host.fire({firing.probe, SiteKind::ret, offset_of_jump(operands, tp.at())});
+        host.fire({firing.probe, SiteKind::ret, firing.session,
+                   offset_of_jump(operands, tp.at())});
 }
 
 void HitHandler::fire(Thread& thread, const Tracepoint& tp, const Registers& regs)
 {
-    if (arena_.base() == nullptr)
-        return;
     bool leaves = true; // a conditional jump is a return only when it is taken
     if (tp.insn.flow == ControlFlow::branch) {
         Registers after = regs;
         x86_64.emulate(tp.insn, after, *thread.process->space);
         leaves = after.rip != tp.insn.next().value;
     }
-    FiringHost host(arena_, thread, regs);
-    for (const Firing& firing : tp.firings) {
-        if (firing.kind == SiteKind::jump_out)
-            fire_jump_out(host, thread, tp, firing, regs);
-        else if (firing.kind != SiteKind::ret || leaves)
-            host.fire(firing);
+    for (const auto& session : tracees_.sessions().all()) {
+        if (session->arena.base() == nullptr || !tp.fires_for(session->number))
+            continue;
+        FiringHost host(session->arena, thread, regs);
+        for (const Firing& firing : tp.firings) {
+            if (firing.session != session->number)
+                continue;
+            if (firing.kind == SiteKind::jump_out)
+                fire_jump_out(host, thread, tp, firing, regs);
+            else if (firing.kind != SiteKind::ret || leaves)
+                host.fire(firing);
+        }
     }
 }
 
@@ -168,8 +173,8 @@ void HitHandler::drop_tracepoint(Tracepoint& tp, AddressSpace& space, const char
     // recognizes such a stop by the restored text.
     space.tracepoints.restore_originals({&tp});
     space.tracepoints.forget(tp);
-    client_.report_error(space.owner(), std::string("the tracepoint at ") + at +
-                                            " was removed: " + why);
+    tracees_.report(space.owner(),
+                    std::string("the tracepoint at ") + at + " was removed: " + why);
 }
 
 void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
@@ -183,11 +188,11 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
         return step_in_place(thread, tp, user);
     }
     if (const std::size_t n = space.rescue.take_unknown_slots(); n != 0)
-        client_.report_error(
-            space.owner(), std::to_string(n) +
-                               " copied instructions are not protected: if the "
-                               "ptrace-agent is killed while a thread executes one of "
-                               "them, the process is killed too");
+        tracees_.report(space.owner(),
+                        std::to_string(n) +
+                            " copied instructions are not protected: if the "
+                            "ptrace-agent is killed while a thread executes one of "
+                            "them, the process is killed too");
     TargetAddr slot = space.slots.of(thread.tid);
     if (thread.slot_holds != tp.at() || plan.access_only) {
         if (!space.write_text(slot, plan.copy_text()))

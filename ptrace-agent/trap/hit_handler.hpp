@@ -25,7 +25,6 @@
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/plant/linker.hpp"
 #include "ptrace-agent/trap/trap_signals.hpp"
-#include "ptrace-agent/wire/client_link.hpp"
 
 #include <sys/user.h>
 
@@ -33,11 +32,10 @@ namespace dt::agent {
 
 class HitHandler {
 public:
-    HitHandler(Tracees& tracees, ClientLink& client, Injector& injector,
-               const ArenaMap& arena, TrapSignals& trap_signals, LinkerWatch& linker,
-               ClientWait& client_wait)
-        : tracees_(tracees), client_(client), injector_(injector), arena_(arena),
-          trap_signals_(trap_signals), linker_(linker), client_wait_(client_wait)
+    HitHandler(Tracees& tracees, Injector& injector, TrapSignals& trap_signals,
+               LinkerWatch& linker, ClientWait& client_wait)
+        : tracees_(tracees), injector_(injector), trap_signals_(trap_signals),
+          linker_(linker), client_wait_(client_wait)
     {
     }
 
@@ -73,9 +71,7 @@ private:
     void drop_tracepoint(Tracepoint& tp, AddressSpace& space, const char* why);
 
     Tracees& tracees_;
-    ClientLink& client_;
     Injector& injector_;
-    const ArenaMap& arena_;
     TrapSignals& trap_signals_;
     LinkerWatch& linker_;
     ClientWait& client_wait_;

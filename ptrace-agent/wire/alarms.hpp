@@ -18,6 +18,7 @@ public:
         silent_client, // a thread has waited too long for the client
         full_queue,    // a signal queue was full, and the signal must be sent again
         uprobes,       // the text of the jumps is compared (UprobeWatch)
+        left_sessions, // the memory of ended sessions is unmapped (Releaser)
         n_reasons,
     };
 

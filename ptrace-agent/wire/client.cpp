@@ -3,6 +3,7 @@
 #include "ptrace-agent/wire/client.hpp"
 
 #include "base/clock_ns.hpp"
+#include "ptrace-agent/wire/door.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 #include "ptrace-agent/wire/site_list.hpp"
 
@@ -24,6 +25,8 @@ using namespace agent;
 constexpr const char* agent_has_exited = "the ptrace-agent has exited";
 constexpr const char* agent_was_silent =
     "the ptrace-agent did not respond for 15 s and was killed";
+constexpr const char* joined_agent_was_silent =
+    "the ptrace-agent did not respond for 15 s";
 static_assert(agent_silence_ns == 15'000'000'000);
 
 namespace {
@@ -94,9 +97,9 @@ std::string_view text_of(NeverProbed never)
     return {};
 }
 
-AgentClient::AgentClient(Fd socket, pid_t agent)
+AgentClient::AgentClient(Fd socket, pid_t agent, bool joined)
     : socket_(std::move(socket)), agent_(agent),
-      exit_(static_cast<int>(syscall(SYS_pidfd_open, agent, 0)))
+      exit_(static_cast<int>(syscall(SYS_pidfd_open, agent, 0))), joined_(joined)
 {
 }
 
@@ -118,6 +121,8 @@ AgentClient& AgentClient::operator=(AgentClient&& other) noexcept
         reply_ = std::move(other.reply_);
         n_unread_ = std::exchange(other.n_unread_, 0);
         gone_ = other.gone_;
+        joined_ = other.joined_;
+        goodbye_ = other.goodbye_;
     }
     return *this;
 }
@@ -127,12 +132,49 @@ AgentClient::~AgentClient()
     close();
 }
 
+void AgentClient::hang_up()
+{
+    if (socket_)
+        shutdown(socket_.get(), SHUT_WR);
+}
+
+// Kills an agent that was silent for too long. An agent that another dtrace process has
+// started is left to that process.
+void AgentClient::kill_silent()
+{
+    if (!joined_)
+        ::kill(agent_, SIGKILL);
+}
+
+// Waits until the agent has ended the session. Returns false if it is silent for too
+// long.
+bool AgentClient::await_end()
+{
+    while (socket_) {
+        if (!wait_until_ready(socket_.get(), POLLIN, agent_))
+            return false;
+        if (!receive(false))
+            socket_.reset();
+        while (take_message()) {
+        }
+    }
+    return true;
+}
+
 void AgentClient::close()
 {
-    socket_.reset();
     if (agent_ == 0)
         return;
-    // The agent notices that the socket is closed, releases its targets and exits.
+    // The agent notices that no more requests will arrive, and releases its targets. It
+    // then says goodbye or, after the last session, exits.
+    hang_up();
+    if (!await_end())
+        kill_silent();
+    socket_.reset();
+    if (joined_ || goodbye_) {
+        agent_ = 0;
+        return;
+    }
     if (exit_ && !wait_until_ready(exit_.get(), POLLIN, agent_)) {
         ::kill(agent_, SIGKILL);
         (void)wait_until_ready(exit_.get(), POLLIN, agent_);
@@ -161,7 +203,15 @@ Result<AgentClient> AgentClient::start()
         run_agent(std::move(agent_end));
         _exit(0);
     }
-    return AgentClient(std::move(client_end), pid);
+    return AgentClient(std::move(client_end), pid, false);
+}
+
+Result<AgentClient> AgentClient::join(pid_t agent)
+{
+    auto connected = knock(agent);
+    if (!connected)
+        return connected.error();
+    return AgentClient(std::move(*connected), agent, true);
 }
 
 // Sends all n bytes, with the descriptors attached to the first byte. While the
@@ -213,8 +263,8 @@ bool AgentClient::await(short events)
     }
     if (wait_until_ready(socket_.get(), events, agent_))
         return true;
-    ::kill(agent_, SIGKILL);
-    agent_died(agent_was_silent);
+    kill_silent();
+    agent_died(joined_ ? joined_agent_was_silent : agent_was_silent);
     return false;
 }
 
@@ -253,7 +303,9 @@ bool AgentClient::take_message()
     if (inbox_.size() < message_bytes)
         return false;
     auto body = std::span(inbox_).subspan(sizeof header, header.bytes);
-    if (header.word == word_event) {
+    if (header.word == word_goodbye) {
+        goodbye_ = true;
+    } else if (header.word == word_event) {
         events_.push_back(read_event(body));
     } else if (n_unread_ != 0) {
         --n_unread_;

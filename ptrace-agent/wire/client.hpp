@@ -26,6 +26,10 @@
 // When this object is destroyed, or its process dies, the agent restores the text of
 // all targets and detaches. It kills a created target that was never resumed. Only one
 // thread may use this object.
+//
+// Further dtrace processes can use the same agent (join()). Each has a session of its
+// own. The agent keeps a target as long as any session traces it, and exits after the
+// last session.
 #pragma once
 
 #include "base/fd.hpp"
@@ -213,7 +217,7 @@ struct LeftBehind {
 struct ForgottenProbe {
     TargetAddr at;
     std::uint32_t probe = 0;
-    std::uint32_t pad = 0;
+    std::uint32_t session = 0; // the agent's number of the session that set it
 };
 
 struct AgentEvent {
@@ -257,12 +261,16 @@ public:
     // Forks the agent. Call it early, while the process is small and has few threads.
     // Fails if socketpair(2) or fork(2) fails.
     static Result<AgentClient> start();
+    // Begins a session with an agent that another dtrace process has started. Fails with
+    // Code::not_found if the process is not an agent, and with Code::permission if the
+    // agent belongs to another user.
+    static Result<AgentClient> join(pid_t agent);
     AgentClient(AgentClient&&) noexcept;
     AgentClient& operator=(AgentClient&&) noexcept;
     AgentClient(const AgentClient&) = delete;
     AgentClient& operator=(const AgentClient&) = delete;
-    // Waits until the agent has released all targets and exited. Kills it if it is
-    // silent for agent_silence_ns.
+    // Waits until the agent has released all targets of this session. Kills the agent if
+    // it is silent for agent_silence_ns, unless another dtrace process has started it.
     ~AgentClient();
 
     // Sets the parts of the arena. The program part is read-only. Targets never map the
@@ -350,11 +358,15 @@ public:
 
     pid_t agent_pid() const { return agent_; }
     bool is_gone() const { return gone_; }
-    // Closes the socket. Does not wait for the agent.
-    void hang_up() { socket_.reset(); }
+    // Ends the session. Does not wait for the agent.
+    void hang_up();
+    // Returns whether another dtrace process has started the agent.
+    bool is_joined() const { return joined_; }
 
 private:
-    AgentClient(Fd socket, pid_t agent);
+    AgentClient(Fd socket, pid_t agent, bool joined);
+    bool await_end();
+    void kill_silent();
     bool send(std::uint32_t request, std::span<const std::byte> body,
               std::span<const int> fds = {});
     Result<std::vector<std::byte>> call(std::uint32_t request,
@@ -381,6 +393,8 @@ private:
     std::size_t n_unread_ = 0;    // the number of replies that will be discarded
     bool awaits_command_ = false; // create() may wait for any length of time
     bool gone_ = false;
+    bool joined_ = false;  // another dtrace process has started the agent
+    bool goodbye_ = false; // the session has ended, but not the agent
 };
 
 } // namespace dt

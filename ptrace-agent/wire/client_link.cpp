@@ -1,24 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/wire/client_link.hpp"
 
-#include <utility>
-
 namespace dt::agent {
-
-bool ClientLink::rang()
-{
-    return std::exchange(rang_in_wait_, false) || Mailbox::rang();
-}
-
-bool ClientLink::check_in_wait()
-{
-    if (Mailbox::rang()) {
-        mail_.receive();
-        rang_in_wait_ = true;
-    }
-    Mailbox::ring_in_ms(look_again_ms);
-    return mail_.closed();
-}
 
 void ClientLink::send_event(const AgentEvent& event)
 {
@@ -30,13 +13,11 @@ void ClientLink::send_event(const AgentEvent& event)
     mail_.send(word_event, out.body());
 }
 
-void ClientLink::report_error(pid_t pid, std::string text)
+void ClientLink::say_goodbye()
 {
-    AgentEvent event;
-    event.kind = AgentEvent::agent_error;
-    event.pid = pid;
-    event.text = std::move(text);
-    send_event(event);
+    constexpr int longest_ms = 200;
+    mail_.send(word_goodbye, {});
+    mail_.flush_within(longest_ms);
 }
 
 } // namespace dt::agent

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/wire/mailbox.hpp"
 
+#include "base/clock_ns.hpp"
 #include "base/no_signals.hpp"
 #include "base/signal_timer.hpp"
 
@@ -224,6 +225,17 @@ void Mailbox::flush()
         sent += static_cast<std::size_t>(n);
     }
     out_.erase(out_.begin(), out_.begin() + static_cast<ptrdiff_t>(sent));
+}
+
+void Mailbox::flush_within(int ms)
+{
+    const std::uint64_t end_ns =
+        monotonic_ns() + static_cast<std::uint64_t>(ms) * 1'000'000;
+    for (flush(); !out_.empty() && monotonic_ns() < end_ns; flush()) {
+        pollfd fd{socket_.get(), POLLOUT, 0};
+        if (poll(&fd, 1, ms) > 0 && (fd.revents & (POLLERR | POLLHUP)) != 0)
+            return;
+    }
 }
 
 } // namespace dt::agent

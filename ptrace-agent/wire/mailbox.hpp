@@ -57,7 +57,8 @@ public:
     std::optional<Request> next(); // the next complete request
     bool closed() const;           // the client has exited, or SIGTERM was received
     void send(std::uint32_t word, const std::vector<std::byte>& body);
-    void flush(); // sends as much as the socket accepts
+    void flush();              // sends as much as the socket accepts
+    void flush_within(int ms); // waits until all is sent, or until the time has passed
 
 private:
     Fd socket_;

@@ -36,6 +36,7 @@ enum Word : std::uint32_t {
         reply_ok,
     reply_error,
     word_event,
+    word_goodbye, // the session has ended, and the agent goes on with other sessions
 };
 
 struct Header {

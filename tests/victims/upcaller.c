@@ -72,12 +72,19 @@ static void look_for_image(void)
 	image = found;
 }
 
+/* Returns the address of the first session's stacks, or 0 without a runtime. */
+static uint64_t first_stack(uint64_t base)
+{
+	return base ? ((const struct dt_rt_config *)(base + DT_RT_CONFIG))->sessions[0].stacks :
+		      0;
+}
+
 static uint64_t choose_address(uint64_t *random)
 {
 	const uint64_t base = (uint64_t)image;
 	const uint64_t all[] = {(uint64_t)area, (uint64_t)frames, (uint64_t)&forged,
 				base,		base + DT_RT_CONFIG, base + DT_RT_BELLS,
-				base + DT_RT_STACKS, 0, ~0ull, 1ull << 63,
+				first_stack(base), 0, ~0ull, 1ull << 63,
 				(uint64_t)&area[sizeof area] - 8, (uint64_t)work};
 
 	return all[next(random) % (sizeof all / sizeof all[0])] + next(random) % 64;
@@ -124,7 +131,7 @@ static void ring(uint64_t *random)
 {
 	const uint64_t base = (uint64_t)image, shard = next(random) % 16;
 	struct dt_rt_upcall *call =
-		(struct dt_rt_upcall *)(base + DT_RT_STACKS + shard * DT_RT_STACK_BYTES);
+		(struct dt_rt_upcall *)(first_stack(base) + shard * DT_RT_STACK_BYTES);
 
 	if (base == 0)
 		return;

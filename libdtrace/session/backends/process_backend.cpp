@@ -59,14 +59,18 @@ int ProcessBackend::make_arena()
     return 0;
 }
 
-// Returns the arena for a domain that does not have one yet. If all targets are in one
-// domain, this is the first arena. Otherwise it is a new arena.
-Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t domain)
+// Returns the arena for an agent. If all targets are in one domain, this is the first
+// arena. Otherwise each domain has an arena, which is created for its first agent.
+Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t agent)
 {
-    if (!has_own_arena_ && !first_arena_is_used_) {
-        first_arena_is_used_ = true;
+    const std::size_t domain = s_.processes.arena_of(agent);
+    if (!has_own_arena_ && user_of_first_arena_.value_or(domain) == domain) {
+        user_of_first_arena_ = domain;
         return &*s_.arena;
     }
+    for (const DomainArena& known : s_.domain_arenas)
+        if (known.domain == domain)
+            return known.memory.get();
     if (!has_own_arena_)
         return Error{Code::permission,
                      "processes of several users must be named before tracing begins"};
@@ -111,8 +115,10 @@ int ProcessBackend::prepare(std::size_t domain)
 // Retires the arena of a domain that no longer has any process or agent.
 void ProcessBackend::retire(std::size_t domain)
 {
+    if (s_.processes.is_arena_in_use(s_.processes.arena_of(domain)))
+        return;
     for (const DomainArena& arena : s_.domain_arenas)
-        if (arena.domain == domain && s_.consumer)
+        if (arena.domain == s_.processes.arena_of(domain) && s_.consumer)
             s_.consumer->retire_arena(arena.memory->base());
 }
 
@@ -153,7 +159,7 @@ int ProcessBackend::prepare_agents()
         process->unplanted = s_.probes.of_process(process->pid);
         n_sites += process->unplanted.size();
     }
-    if (n_sites >= many_sites)
+    if (n_sites >= many_sites && s_.processes.is_in_use(0))
         agent->expect(n_sites, 1);
     return 0;
 }
@@ -200,9 +206,10 @@ void ProcessBackend::bind(std::uint32_t id)
     if (probe == nullptr)
         return;
     const ps_prochandle* process = s_.processes.find(probe->pid);
-    s_.consumer->bind_probe(
-        id, process != nullptr ? std::optional(DomainArena::number_of(process->domain))
-                               : std::nullopt);
+    s_.consumer->bind_probe(id, process != nullptr
+                                    ? std::optional(DomainArena::number_of(
+                                          s_.processes.arena_of(process->domain)))
+                                    : std::nullopt);
 }
 
 void ProcessBackend::touch_arenas()

@@ -63,7 +63,7 @@ public:
 private:
     int prepare(std::size_t domain);
     void retire(std::size_t domain);
-    Result<ArenaMemory*> arena_for(std::size_t domain);
+    Result<ArenaMemory*> arena_for(std::size_t agent);
     void copy_variables();
     void touch(ArenaMemory& arena);
     bool has_little_memory(pid_t pid) const;
@@ -72,8 +72,9 @@ private:
     SiteReports& reports_;
     std::unique_ptr<LocalHost> host_;
     TimerThread timer_thread_;
-    std::set<std::size_t> prepared_;   // domains for which prepare() was called
-    bool first_arena_is_used_ = false; // the targets of a domain use the first arena
+    std::set<std::size_t> prepared_; // domains for which prepare() was called
+    // The domain whose targets use the first arena (Processes::arena_of()).
+    std::optional<std::size_t> user_of_first_arena_;
     std::string shared_;
     // only the consumer uses the first arena
     bool has_own_arena_ = false;

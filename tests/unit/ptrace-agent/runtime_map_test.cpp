@@ -41,7 +41,7 @@ protected:
     RuntimeMapTest()
     {
         EXPECT_TRUE(map.make(getpid()));
-        site = *map.add_site(TargetAddr{0x400000});
+        site = *map.add_site(TargetAddr{0x400000}, 0);
         map.set_back(site, TargetAddr{0x500000});
     }
     void fire_by(std::vector<RuntimeMap::Compiled> clauses)
@@ -96,7 +96,7 @@ TEST(RuntimeMap, ReadsNothingBackFromTheConfigThatItShares)
             }
         };
         for (int i = 0; i < 20; i++) {
-            const std::uint32_t site = *map.add_site(TargetAddr{0x400000});
+            const std::uint32_t site = *map.add_site(TargetAddr{0x400000}, 0);
             step();
             map.set_back(site, TargetAddr{0x500000});
             step();
@@ -152,7 +152,7 @@ TEST_F(RuntimeMapTest, AProbeThatIsEnabledRepeatedlyReusesItsSites)
         map.set_firings(site, {});
     }
     EXPECT_EQ(seen.size(), 1u);
-    std::uint32_t next = *map.add_site(TargetAddr{0x400100});
+    std::uint32_t next = *map.add_site(TargetAddr{0x400100}, 0);
     EXPECT_LE(next, site + 3);
 }
 
@@ -162,7 +162,7 @@ TEST_F(RuntimeMapTest, ALibraryThatIsLoadedRepeatedlyReusesThePlacesOfItsFirings
     // `site` keeps its entry in the table until the end of the test.
     ASSERT_TRUE(map.set_firings(site, std::span(&firing, 1)));
     for (std::uint32_t i = 0; i < DT_RT_MAX_FIRINGS; i++) {
-        auto other = map.add_site(TargetAddr{0x400100});
+        auto other = map.add_site(TargetAddr{0x400100}, 0);
         ASSERT_TRUE(other);
         ASSERT_TRUE(map.set_firings(*other, std::span(two).first(1 + i % 2)));
         if (i % 3 == 0) // as if the probes of this site had been removed
@@ -181,7 +181,7 @@ TEST_F(RuntimeMapTest, FreeingASiteAlsoFreesTheSitesOfItsOtherClauses)
     map.free_site(site);
     std::set<std::uint32_t> again;
     for (int i = 0; i < 3; i++)
-        again.insert(*map.add_site(TargetAddr{0x400100}));
+        again.insert(*map.add_site(TargetAddr{0x400100}, 0));
     EXPECT_EQ(again, (std::set<std::uint32_t>{site, sites[0].next, sites[1].next}));
 }
 
@@ -189,7 +189,7 @@ TEST_F(RuntimeMapTest, FreeingASiteAlsoFreesTheSitesOfItsOtherClauses)
 TEST_F(RuntimeMapTest, TheEngineRunsProbesOfSeveralClausesIfHalfOfTheSitesAreInUse)
 {
     for (std::uint32_t i = 1; i < DT_RT_MAX_SITES / 2; i++)
-        ASSERT_TRUE(map.add_site(TargetAddr{0x400000}));
+        ASSERT_TRUE(map.add_site(TargetAddr{0x400000}, 0));
     fire_by({clause(0x10, 3), clause(0x20, 5)});
     EXPECT_NE(map.config().sites[site].code, 0x10u);
     fire_by({clause(0x10, 3)});

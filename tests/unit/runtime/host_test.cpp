@@ -306,7 +306,7 @@ TEST(Runtime, StoresWhereTheProgramCouldAndNowhereElse)
         EXPECT_EQ(runtime.session.records().size(), 0u);
         // Addresses of a constant, and of the runtime's text, its stacks and the arena.
         const void* refused[] = {"constant", runtime.base() + 64,
-                                 runtime.base() + DT_RT_STACKS + 64,
+                                 runtime.base() + DT_RT_REGION_BYTES + 64,
                                  runtime.session.memory()};
         for (const void* at : refused) {
             call(probed, at);

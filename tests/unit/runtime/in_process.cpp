@@ -18,6 +18,9 @@
 namespace runtime_test {
 
 constexpr std::size_t code_bytes = 1 << 20;
+// The stacks follow the runtime's region.
+constexpr std::size_t memory_bytes =
+    DT_RT_REGION_BYTES + DT_RT_MAX_SHARDS * DT_RT_STACK_BYTES;
 constexpr std::size_t trampoline_bytes = 64;
 static InProcess* current = nullptr;
 
@@ -33,8 +36,7 @@ InProcess::InProcess(const std::string& program, unsigned n_shards,
                      const Configure& configure)
 {
     const auto image = dt::runtime_image();
-    const std::size_t bytes = DT_RT_STACKS + DT_RT_MAX_SHARDS * DT_RT_STACK_BYTES;
-    void* all = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+    void* all = mmap(nullptr, memory_bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     void* code = mmap(nullptr, code_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -62,11 +64,13 @@ InProcess::InProcess(const std::string& program, unsigned n_shards,
     config_ = reinterpret_cast<dt_rt_config*>(base_ + DT_RT_CONFIG);
     dt_rt_config& c = *config_;
     c.magic = DT_RT_MAGIC;
-    c.arena = reinterpret_cast<std::uint64_t>(session.memory());
-    c.shards = c.arena + session.arena().shards;
-    c.shard_bytes = session.arena().shard_bytes;
-    c.stacks = reinterpret_cast<std::uint64_t>(base_) + DT_RT_STACKS;
-    c.n_shards = session.arena().n_shards;
+    dt_rt_session& own = c.sessions[0];
+    own.arena = reinterpret_cast<std::uint64_t>(session.memory());
+    own.arena_bytes = session.arena().total_bytes;
+    own.shards = own.arena + session.arena().shards;
+    own.shard_bytes = session.arena().shard_bytes;
+    own.stacks = reinterpret_cast<std::uint64_t>(base_) + DT_RT_REGION_BYTES;
+    own.n_shards = session.arena().n_shards;
     c.pid = static_cast<dt_u32>(getpid());
     unsigned a = 0, b = 0, cpuid_c = 0, d = 0;
     __get_cpuid_count(7, 0, &a, &b, &cpuid_c, &d);
@@ -95,7 +99,7 @@ InProcess::~InProcess()
     for (int signal : {SIGSEGV, SIGBUS, SIGTRAP})
         ::signal(signal, SIG_DFL);
     current = nullptr;
-    munmap(base_, DT_RT_STACKS + DT_RT_MAX_SHARDS * DT_RT_STACK_BYTES);
+    munmap(base_, memory_bytes);
     munmap(code_, code_bytes);
 }
 
@@ -148,11 +152,10 @@ Function InProcess::probed(std::vector<Probe> probes, const void* target,
     site.back = reinterpret_cast<std::uint64_t>(at + tail);
     site.first_firing = n_firings_;
     site.n_firings = static_cast<dt_u32>(probes.size());
-    site.condition = condition;
+    site.condition = static_cast<dt_u8>(condition);
     site.code = reinterpret_cast<std::uint64_t>(base_) +
-                (condition != 0
-                     ? header().conditions + DT_RT_CONDITION_BYTES * (condition & 0xf)
-                     : header().generic);
+                (condition != 0 ? dt_rt_condition_at(&header(), 0, condition)
+                                : dt_rt_generic_at(&header(), 0));
     for (const Probe& probe : probes) {
         std::uint32_t id = session.probe_named(probe.name);
         config_->firings[n_firings_++] = {id, static_cast<dt_u32>(probe.kind),
@@ -182,7 +185,7 @@ std::string InProcess::compile(dt_rt_site& site, std::uint32_t epid,
         return plan.error().text;
     dt::native::Target target;
     target.image = reinterpret_cast<std::uint64_t>(base_);
-    target.arena = config_->arena;
+    target.arena = config_->sessions[0].arena;
     target.has_rdfsbase = config_->fs_method == DT_RT_FS_RDFSBASE;
     target.has_rdpid = config_->cpu_method == DT_RT_CPU_RDPID;
     if (use_rseq && __rseq_size != 0)

@@ -85,8 +85,8 @@ void Routine::to_site()
     a_.lea(rax, ptr[rcx + rax * 8]);
 }
 
-// Emits the exit to the engine: a jump to dt_rt_header::generic, with %rax, %rbx and
-// the flags as at the beginning of the routine.
+// Emits the exit to the engine: a jump to dt_rt_generic_at(), with %rax, %rbx and the
+// flags as at the beginning of the routine.
 void Routine::bail()
 {
     a_.L(bail_);
@@ -97,7 +97,8 @@ void Routine::bail()
     a_.add(al, 0x7f);
     a_.sahf();
     to_site();
-    a_.jmp(a_.image_at(runtime_header().generic), Assembler::T_NEAR);
+    a_.jmp(a_.image_at(dt_rt_generic_at(&runtime_header(), target_.session)),
+           Assembler::T_NEAR);
 }
 
 void Routine::check_session()

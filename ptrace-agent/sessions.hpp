@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// The sessions that the agent serves. A session belongs to one client, which is a
+// dtrace process. It has an arena, in which its probes fire.
+//
+//   dtrace A ──┐                    ┌── Session 0: link to A, arena of A
+//   dtrace B ──┴──> Door, sockets ──┴── Session 1: link to B, arena of B
+//
+// The agent serves one request at a time. While it does so, the request's session is
+// the current one.
+#pragma once
+
+#include "ptrace-agent/inject/arena_map.hpp"
+#include "ptrace-agent/runtime/runtime.h"
+#include "ptrace-agent/wire/client_link.hpp"
+
+#include <bitset>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace dt::agent {
+
+constexpr unsigned max_sessions = DT_RT_MAX_SESSIONS;
+using SessionSet = std::bitset<max_sessions>;
+
+struct Session {
+    Session(unsigned of, Fd socket) : number(of), client(std::move(socket)) {}
+
+    const unsigned number; // index in dt_rt_config::sessions
+    ClientLink client;
+    ArenaMap arena;
+    std::uint64_t last_request_ns = 0; // monotonic
+    // Whether the client did not answer in time, and has sent no request since then.
+    bool silent = false;
+};
+
+class Sessions {
+public:
+    // Adds a session for a client. `taken` contains the numbers that some target still
+    // uses. Returns null if all numbers are in use.
+    Session* add(Fd socket, SessionSet taken = {});
+    void remove(unsigned number);
+    const std::vector<std::unique_ptr<Session>>& all() const { return all_; }
+    Session* find(unsigned number) const;
+
+    // The session whose request the agent serves. There must be one.
+    Session& current() const { return *current_; }
+    bool is_serving() const { return current_ != nullptr; }
+    void set_current(Session* session) { current_ = session; }
+
+    // Returns whether there may be requests to serve.
+    bool rang();
+    void receive(); // reads requests, without waiting
+    // As receive(), but rang() returns true afterwards. Used inside a request.
+    void receive_for_later();
+    // Reads requests while the agent waits for a thread, and arms the timer that will
+    // interrupt waitpid() again. The requests are served after the wait. Returns
+    // has_exited().
+    bool check_in_wait();
+    // Returns whether nobody waits for what the agent does: the client of the current
+    // session has exited or, between requests, all clients. Also true after SIGTERM.
+    bool has_exited() const;
+    // Returns whether all clients have exited, or SIGTERM was received.
+    bool all_exited() const;
+    // Returns a session whose client has exited, or null.
+    Session* first_exited() const;
+
+    void send_event(SessionSet to, const AgentEvent& event);
+
+private:
+    std::vector<std::unique_ptr<Session>> all_;
+    Session* current_ = nullptr;
+    bool rang_in_wait_ = false;
+};
+
+} // namespace dt::agent

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// The socket at which further dtrace processes begin a session with a running agent.
+//
+//   client: knock(pid) ──connect──> "@dtrace-agent-PID" ──> Door::take() :agent
+//
+// The socket has an abstract name, so it needs no file, and it ends with the agent. Any
+// process may connect. Both ends therefore ask the kernel who the other end is
+// (SO_PEERCRED). The agent accepts its own user and root. The client accepts only the
+// process with this pid, if it runs as the client's user.
+//
+// If another process has taken the name first, the agent has no door, and its targets
+// cannot be traced by further dtrace processes.
+#pragma once
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+#include <sys/types.h>
+#include <vector>
+
+namespace dt::agent {
+
+class Door {
+public:
+    // Opens the door. Mailbox::rang() then reports connections.
+    Door();
+    // Returns the new connections of clients that the agent may serve.
+    std::vector<Fd> take();
+
+private:
+    Fd socket_;
+};
+
+// Connects to the door of an agent. Fails with Code::not_found if the process is not an
+// agent with a door, and with Code::permission if the agent belongs to another user.
+Result<Fd> knock(pid_t agent);
+
+} // namespace dt::agent
