@@ -124,12 +124,26 @@ void Agent::serve(Session& session)
     }
 }
 
+// The session of the client that has started the agent.
+constexpr unsigned starters_session = 0;
+
+// Closes descriptors 0, 1 and 2, which belong to the client that has started the agent. A
+// reader of that client's output would otherwise wait until the agent exits.
+static void close_standard_descriptors()
+{
+    const Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (int standard : {0, 1, 2})
+        dup2(null.get(), standard);
+}
+
 // Ends a session whose client has exited, while other sessions go on.
 void Agent::end_session(Session& session)
 {
     (void)sampler_.start(session.number, {});
     releaser_.end_session(session.number);
     release_answered();
+    if (session.number == starters_session)
+        close_standard_descriptors();
     session.client.say_goodbye();
     sessions_.remove(session.number);
 }

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Tests that several dtrace processes can trace one process at the same time."""
+import itertools, os, pathlib, random, re, signal, subprocess, threading, time
+
+from harness import *
+from faults import BOTH, ENDS, LOOKS, Line, Tracer, found, untouched
+from traced import children_called, of_another_user
+
+PYTHON = "/usr/bin/python3"
+COUNT = 'pid$target:a.out:work:entry { @entries = count(); } END { printa("entries %@d\\n", @entries); }'
+# Clauses that the runtime fires in different ways: compiled counts and records, and the engine.
+PROGRAMS = (
+    COUNT,
+    LOOKS + ENDS,
+    'pid$target:a.out:work:return { @entries = sum(arg1 != 0 || arg1 == 0); } END { printa("entries %@d\\n", @entries); }',
+    'pid$target:a.out:work:entry { @entries = count(); @[ustack(4)] = count(); } END { printa("entries %@d\\n", @entries); }',
+    'pid$target:a.out:work:entry { self->x = 1; } pid$target:a.out:work:return /self->x/ { @entries = count(); self->x = 0; } '
+    'END { printa("entries %@d\\n", @entries); }',
+)
+
+class Rounds(Holder):
+    """The victim `rounds`, whose threads call work() when the test requests it."""
+    def __init__(self, t, threads=2, n=1000, command=None):
+        self.n = n * threads # calls in one round
+        self.process = subprocess.Popen([*(command or [t.victim("rounds")]), str(n), str(threads)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, bufsize=0)
+        self.pid = self.process.pid
+        self.lines = Line(self.process.stdout)
+        equal(self.lines.next(), b"ready\n")
+
+    def call(self):
+        os.write(self.process.stdin.fileno(), b"x")
+        try:
+            equal(self.lines.next(60), b"done\n")
+        except AssertionError as error:
+            raise AssertionError(f"the victim's status is {self.process.poll()}: {error}")
+
+    def end(self):
+        self.process.communicate(timeout=60)
+        equal(self.process.returncode, 0, "the victim's status")
+
+def arenas(pid):
+    return pathlib.Path(f"/proc/{pid}/maps").read_text().count("/memfd:dtrace-data")
+
+def released(target):
+    wait_until(lambda: tracer_of(target.pid) == 0, what="the release of the target")
+    untouched(target.pid)
+    target.call()
+    target.end()
+
+def each_session_counts_exactly_its_own_calls(t):
+    """All combinations of mechanisms; the sessions overlap in different ways."""
+    for flags in itertools.product(BOTH, repeat=2):
+        for first, second in ((0, 1), (1, 0), (3, 2), (4, 1), (0, 0)):
+            with Rounds(t, threads=3) as target:
+                a = Tracer(t, PROGRAMS[first], target.pid, flags=flags[0])
+                target.call()
+                b = Tracer(t, PROGRAMS[second], target.pid, flags=flags[1])
+                target.call()
+                equal(found(a.finish(), "entries"), 2 * target.n, f"calls that the first session saw, {flags}")
+                target.call()
+                equal(found(b.finish(), "entries"), 2 * target.n, f"calls that the second session saw, {flags}")
+                released(target)
+
+def a_session_may_end_before_the_one_that_began_first(t):
+    for flags in BOTH:
+        with Rounds(t) as target:
+            a = Tracer(t, COUNT, target.pid, flags=flags)
+            for n in range(3):
+                b = Tracer(t, LOOKS + ENDS, target.pid, flags=flags)
+                target.call()
+                out = b.finish()
+                equal((found(out, "entries"), found(out, "returns"), found(out, "odd")), (target.n, target.n, 0), "firings")
+                target.call()
+            equal(found(a.finish(), "entries"), 6 * target.n, "calls that the first session saw")
+            released(target)
+
+def the_memory_of_an_ended_session_is_unmapped(t):
+    with Rounds(t) as target:
+        a = Tracer(t, COUNT, target.pid)
+        b = Tracer(t, LOOKS + ENDS, target.pid)
+        equal(arenas(target.pid), 2, "mapped arenas")
+        a.finish()
+        wait_until(lambda: arenas(target.pid) == 1, what="unmapping the first session's arena")
+        target.call()
+        equal(found(b.finish(), "entries"), target.n, "calls")
+        equal(arenas(target.pid), 0, "mapped arenas")
+        released(target)
+
+def a_killed_session_does_not_disturb_the_others(t):
+    for flags in BOTH:
+        for victim in (0, 1):
+            with Rounds(t) as target:
+                tracers = [Tracer(t, COUNT, target.pid, flags=flags) for _ in range(3)]
+                target.call()
+                killed = tracers.pop(victim)
+                killed.process.kill()
+                killed.process.communicate(timeout=20)
+                target.call()
+                for tracer in tracers:
+                    equal(found(tracer.finish(), "entries"), 2 * target.n, "calls")
+                released(target)
+
+def a_stopped_session_does_not_delay_the_others(t):
+    """its client does not read events or answer"""
+    with Rounds(t) as target:
+        stopped, other = (Tracer(t, COUNT, target.pid) for _ in range(2))
+        stopped.process.send_signal(signal.SIGSTOP)
+        try:
+            third = Tracer(t, LOOKS + ENDS, target.pid)
+            target.call()
+            equal(found(third.finish(), "entries"), target.n, "calls")
+            equal(found(other.finish(), "entries"), target.n, "calls")
+        finally:
+            stopped.process.send_signal(signal.SIGCONT)
+        target.call()
+        equal(found(stopped.finish(), "entries"), 2 * target.n, "calls")
+        released(target)
+
+def each_session_reports_the_exit_of_the_target(t):
+    with Rounds(t) as target:
+        tracers = [Tracer(t, COUNT, target.pid) for _ in range(3)]
+        target.call()
+        target.end()
+        for tracer in tracers:
+            equal(found(tracer.finish(signum=None), "entries"), target.n, "calls")
+
+def a_command_may_have_further_sessions(t):
+    """The first session started the command with -c. It ends before the other."""
+    first = subprocess.Popen([t.dtrace, "-qn", COUNT, "-c", f"{t.victim('rounds')} 1000 2"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with held(first):
+        lines = Line(first.stdout)
+        equal(lines.next(), b"ready\n")
+        pid = int(subprocess.run(["pgrep", "-P", str(children_called(first.pid, "ptrace-agent")[0]), "rounds"],
+                                 capture_output=True, text=True, check=True).stdout)
+        other = Tracer(t, COUNT, pid)
+        first.stdin.write(b"x")
+        first.stdin.flush()
+        equal(lines.next(60), b"done\n")
+        out, errors = first.communicate(timeout=60)
+        equal((found(out.decode(), "entries"), errors), (2000, b""))
+        equal(found(other.finish(signum=None), "entries"), 2000, "calls")
+
+def sessions_follow_children_independently(t):
+    """Only the second session follows the children of a shell."""
+    exits = 'pid$target:libc.so.6:_exit:entry { @entries = count(); } END { printa("entries %@d\\n", @entries); }'
+    shell = subprocess.Popen(["bash", "-c", "read x; for i in 1 2 3 4 5; do (exit 3); done; read y"], stdin=subprocess.PIPE)
+    with held(shell):
+        a = Tracer(t, exits, shell.pid)
+        b = Tracer(t, exits, shell.pid, flags=("-x", "follow=fork"))
+        shell.communicate(b"\n\n", timeout=30)
+        equal(found(a.finish(signum=None), "entries"), 1, "exits of the shell itself")
+        equal(found(b.finish(signum=None), "entries"), 6, "exits of the shell and its children")
+
+def all_sessions_trace_libraries_that_are_loaded_later(t):
+    code = "import sys; sys.stdin.readline(); import ctypes; f = ctypes.CDLL('libz.so.1').zlibVersion; [f() for _ in range(50)]; " \
+           "sys.stdin.readline()"
+    program = 'pid$target:libz*:zlibVersion:entry { @entries = count(); } END { printa("entries %@d\\n", @entries); }'
+    for flags in BOTH:
+        python = subprocess.Popen([PYTHON, "-c", code], stdin=subprocess.PIPE)
+        with held(python):
+            tracers = [Tracer(t, program, python.pid, flags=("-Z", *flags)) for _ in range(2)]
+            python.communicate(b"\n\n", timeout=60)
+            for tracer in tracers:
+                equal(found(tracer.finish(signum=None), "entries"), 50, "calls in the new library")
+
+def sessions_begin_and_end_at_random_while_threads_run(t):
+    """A session is a count of all calls, a record, or a stack. The calls that a permanent session counts are exact."""
+    seconds = 600 if t.long else 12
+    n_others = 50 if t.long else 4
+    rng = random.Random(1)
+    with Rounds(t, threads=4, n=20000) as target:
+        permanent = Tracer(t, COUNT, target.pid)
+        end = time.monotonic() + seconds
+        failures = []
+        def come_and_go(seed):
+            own = random.Random(seed)
+            while time.monotonic() < end and not failures:
+                try:
+                    with Tracer(t, own.choice(PROGRAMS), target.pid, flags=own.choice(BOTH)) as tracer:
+                        time.sleep(own.random())
+                        if own.random() < 0.3:
+                            tracer.process.kill()
+                            tracer.process.communicate(timeout=20)
+                        else:
+                            tracer.process.send_signal(signal.SIGINT)
+                            _, errors = tracer.process.communicate(timeout=60)
+                            equal(tracer.process.returncode, 0, errors)
+                except Exception as error:
+                    failures.append(error)
+        others = [threading.Thread(target=come_and_go, args=(rng.random(),)) for _ in range(n_others)]
+        for other in others:
+            other.start()
+        n_calls = 0
+        while time.monotonic() < end:
+            target.call()
+            n_calls += target.n
+        for other in others:
+            other.join()
+        if failures:
+            raise failures[0]
+        equal(found(permanent.finish(), "entries"), n_calls, "calls")
+        released(target)
+
+def an_ordinary_user_may_have_several_sessions(t):
+    user = as_nobody() if os.geteuid() == 0 else []
+    command = of_another_user(t, "rounds")
+    t.scratch.chmod(0o777) # the sessions write their output there
+    with Rounds(t, command=command) as target:
+        tracers = [Tracer(t, COUNT, target.pid, command=[*user, t.dtrace]) for _ in range(2)]
+        target.call()
+        for tracer in tracers:
+            equal(found(tracer.finish(), "entries"), target.n, "calls")
+        released(target)
+
+TESTS = tests_in(globals(), arenas, released)
+
+if __name__ == "__main__":
+    main(TESTS)
