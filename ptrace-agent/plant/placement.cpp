@@ -46,6 +46,9 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
     if (tp != nullptr && site.no_stack != 0 && tp->site)
         return "the probe needs a breakpoint, because Go code may have no free stack "
                "there, but another probe already has a jump at this address";
+    if (tp != nullptr && tp->site && !work.space.runtime.has_session(work.session))
+        return "another dtrace has a jump at this address, and the runtime in the process "
+               "cannot serve this session";
     if (tp == nullptr) {
         if (site.never != NeverProbed::no)
             return std::string(text_of(site.never));

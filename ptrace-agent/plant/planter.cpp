@@ -134,8 +134,10 @@ Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
     // reported that.
     space.known_text.forget_unmapped(space);
     jumps_.reclaim(space);
-    if (by_traps(mechanism))
+    const bool is_shared = space.runtime.image.value != 0;
+    if (mechanism == Mechanism::uprobe || (mechanism == Mechanism::int3 && !is_shared))
         return Error{Code::unsupported, "-x mechanism=int3"};
+    // Where another session has a jump, this session's probes also fire through it.
     return loader_.ensure(world,
                           SessionSet().set(tracees_.sessions().current().number));
 }

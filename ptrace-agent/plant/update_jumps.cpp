@@ -50,6 +50,8 @@ static std::optional<std::uint32_t> site_for(AddressSpace& space, Tracepoint& tp
     RuntimeMap& runtime = space.runtime;
     if (runtime.session_of(*tp.site) == session)
         return *tp.site;
+    if (!runtime.has_session(session))
+        return std::nullopt;
     for (std::uint32_t link : tp.links)
         if (runtime.session_of(link) == session)
             return link;
