@@ -4,6 +4,7 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
+#include "process/trust_domain.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 
 #include <algorithm>
@@ -94,12 +95,15 @@ void Agent::serve_clients()
 // Begins a session for each client that has knocked at the door.
 void Agent::admit_clients()
 {
-    for (Fd& client : door_.take()) {
+    for (Door::Caller& caller : door_.take()) {
+        const auto domain = trust_domain_of(caller.pid);
+        if (!domain || domain != trust_domain_of(getpid()))
+            continue;
         SessionSet taken;
         for (auto& [pid, process] : tracees_.processes())
             for (const auto& [session, memory] : process->space->runtime.sessions())
                 taken.set(session);
-        sessions_.add(std::move(client), taken);
+        sessions_.add(std::move(caller.socket), taken);
     }
 }
 
@@ -136,7 +140,7 @@ static void close_standard_descriptors()
         dup2(null.get(), standard);
 }
 
-// Ends a session whose client has exited, while other sessions go on.
+// Ends a session after its client has exited, while other sessions continue.
 void Agent::end_session(Session& session)
 {
     (void)sampler_.start(session.number, {});

@@ -43,7 +43,7 @@ public:
     const std::vector<std::unique_ptr<Session>>& all() const { return all_; }
     Session* find(unsigned number) const;
 
-    // The session whose request the agent serves. There must be one.
+    // The session that sent the request which the agent serves. There must be one.
     Session& current() const { return *current_; }
     bool is_serving() const { return current_ != nullptr; }
     void set_current(Session* session) { current_ = session; }
@@ -57,12 +57,13 @@ public:
     // interrupt waitpid() again. The requests are served after the wait. Returns
     // has_exited().
     bool check_in_wait();
-    // Returns whether nobody waits for what the agent does: the client of the current
-    // session has exited or, between requests, all clients. Also true after SIGTERM.
+    // Returns whether no client waits for the result of what the agent does: the client
+    // of the current session has exited or, between requests, all clients. Also true
+    // after SIGTERM.
     bool has_exited() const;
     // Returns whether all clients have exited, or SIGTERM was received.
     bool all_exited() const;
-    // Returns a session whose client has exited, or null.
+    // Returns a session that has lost its client, or null.
     Session* first_exited() const;
 
     void send_event(SessionSet to, const AgentEvent& event);

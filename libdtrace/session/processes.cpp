@@ -284,8 +284,15 @@ Result<std::size_t> Processes::attach(pid_t pid, const std::optional<TrustDomain
             joined ? agent(*joined)->grab(pid) : Result<Target>(joined.error());
         if (target)
             return *joined;
-        if ((target.error().code != Code::busy && target.error().code != Code::gone) ||
-            monotonic_ns() >= end_ns)
+        if (target.error().code != Code::busy && target.error().code != Code::gone)
+            return target.error();
+        if (monotonic_ns() >= end_ns && target.error().code == Code::gone)
+            return Error{Code::permission,
+                         own.error().text +
+                             ". This ptrace-agent does not accept another dtrace: the "
+                             "two differ in their sandbox, their capabilities or their "
+                             "user namespace, or it already serves 64 of them"};
+        if (monotonic_ns() >= end_ns)
             return target.error();
         ::usleep(pause_us);
     }

@@ -91,7 +91,8 @@ Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name)
 static Error held_by(pid_t tracer)
 {
     return Error{Code::busy, "it is being traced by process " + std::to_string(tracer) +
-                                 " (" + name_of(tracer) + ")"};
+                                 " (" + name_of(tracer) +
+                                 "); detach that process from it first"};
 }
 
 Error explain_refusal(pid_t pid, int error)

@@ -52,8 +52,8 @@ public:
     // Releases all processes of an address space. If `why` is not empty, the sessions
     // that trace them get the event given_up with this reason.
     void release(std::shared_ptr<AddressSpace> space, const std::string& why = {});
-    // Ends the tracing of all processes by a session whose client has exited. The other
-    // sessions' probes stay.
+    // Ends the tracing of all processes by a session, after its client has exited. The
+    // probes of other sessions stay.
     void end_session(unsigned session);
     // Removes the probes of a session from all targets that have mapped its arena.
     void leave_arena(unsigned session);

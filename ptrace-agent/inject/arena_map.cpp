@@ -16,7 +16,12 @@ static Result<Ok> check_part(int fd, std::uint64_t bytes, const char* part)
     struct stat info {};
     if (fstat(fd, &info) != 0)
         return errno_error(std::string("map the arena's ") + part + " part");
-    // Access to a mapping beyond the end of its file would kill the agent with SIGBUS.
+    // Access to a mapping beyond the end of its file would kill the agent with SIGBUS. So
+    // no client may be able to make the file shorter.
+    const int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+        return Error{Code::invalid, std::string("map the arena's ") + part +
+                                        " part: its file is not sealed"};
     if (bytes % arena_unit != 0 || static_cast<std::uint64_t>(info.st_size) < bytes)
         return Error{
             Code::invalid,

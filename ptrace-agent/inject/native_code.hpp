@@ -51,7 +51,7 @@ public:
     void forget();
     // Frees the routines of a session. No thread may be in one of them.
     void forget_session(unsigned session);
-    // Returns the session whose routine contains this address, or nothing.
+    // Returns the session that the routine at this address belongs to, or nothing.
     std::optional<unsigned> session_at(const RuntimeMap& runtime, TargetAddr pc) const;
 
 private:

@@ -100,7 +100,7 @@ public:
     // Called when no thread can be in the session's memory any more.
     void remove_session(unsigned session);
     void leave_session(unsigned session) { sessions_[session].left = true; }
-    // Returns the session whose stacks contain the address, or null.
+    // Returns the session that the stack at this address belongs to, or null.
     const dt_rt_session* session_at(TargetAddr stack) const;
     // Returns the address of the lowest byte of a stack, or nothing if no session uses
     // the stack. `stack` is a number in the bells.

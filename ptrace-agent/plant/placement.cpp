@@ -47,7 +47,8 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
         return "the probe needs a breakpoint, because Go code may have no free stack "
                "there, but another probe already has a jump at this address";
     if (tp != nullptr && tp->site && !work.space.runtime.has_session(work.session))
-        return "another dtrace has a jump at this address, and the runtime in the process "
+        return "another dtrace has a jump at this address, and the runtime in the "
+               "process "
                "cannot serve this session";
     if (tp == nullptr) {
         if (site.never != NeverProbed::no)

@@ -90,7 +90,7 @@ bool JumpWriter::update(AddressSpace& space, Tracepoint& tp)
         return false;
     space.runtime.set_operands(space.statics.all_operands());
     SessionSet sessions = sessions_at(tp);
-    // These sessions may have had probes here.
+    // The probes of these sessions may have been removed.
     sessions.set(space.runtime.session_of(*tp.site));
     for (std::uint32_t link : tp.links)
         sessions.set(space.runtime.session_of(link));

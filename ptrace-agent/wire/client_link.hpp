@@ -28,7 +28,7 @@ public:
         mail_.send(word, body);
     }
     void send_event(const AgentEvent& event);
-    // Tells the client that its session has ended, although the agent does not exit.
+    // Reports to the client that its session has ended, although the agent does not exit.
     // Waits up to 200 ms until the client has read everything.
     void say_goodbye();
 

@@ -51,9 +51,9 @@ Door::Door()
     socket_ = std::move(made);
 }
 
-std::vector<Fd> Door::take()
+std::vector<Door::Caller> Door::take()
 {
-    std::vector<Fd> all;
+    std::vector<Caller> all;
     while (socket_) {
         Fd client(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         ucred peer{};
@@ -61,8 +61,8 @@ std::vector<Fd> Door::take()
             continue;
         if (!client)
             break;
-        if (get_peer(client.get(), peer) && (peer.uid == 0 || peer.uid == geteuid()))
-            all.push_back(std::move(client));
+        if (get_peer(client.get(), peer) && peer.uid == geteuid())
+            all.push_back({std::move(client), peer.pid});
     }
     return all;
 }

@@ -4,9 +4,11 @@
 //   client: knock(pid) ──connect──> "@dtrace-agent-PID" ──> Door::take() :agent
 //
 // The socket has an abstract name, so it needs no file, and it ends with the agent. Any
-// process may connect. Both ends therefore ask the kernel who the other end is
-// (SO_PEERCRED). The agent accepts its own user and root. The client accepts only the
-// process with this pid, if it runs as the client's user.
+// process may connect. Both ends therefore read the ids of the other end from the kernel
+// (SO_PEERCRED). The agent accepts only processes of its own user, and only if they are
+// in its trust domain, because a sandboxed process must not control the processes outside
+// its sandbox. The client accepts only the process with this pid, if it runs as the
+// client's user.
 //
 // If another process has taken the name first, the agent has no door, and its targets
 // cannot be traced by further dtrace processes.
@@ -24,8 +26,12 @@ class Door {
 public:
     // Opens the door. Mailbox::rang() then reports connections.
     Door();
-    // Returns the new connections of clients that the agent may serve.
-    std::vector<Fd> take();
+    // A process of the agent's user that has connected.
+    struct Caller {
+        Fd socket;
+        pid_t pid = 0;
+    };
+    std::vector<Caller> take();
 
 private:
     Fd socket_;

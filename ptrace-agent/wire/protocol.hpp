@@ -36,7 +36,7 @@ enum Word : std::uint32_t {
         reply_ok,
     reply_error,
     word_event,
-    word_goodbye, // the session has ended, and the agent goes on with other sessions
+    word_goodbye, // the session has ended, and the agent serves other sessions
 };
 
 struct Header {

@@ -306,14 +306,13 @@ def a_tracer_killed_at_any_of_its_system_calls_harms_no_target(t):
     equal(n_killed >= len(steps) // 2, True, f"only {n_killed} of {len(steps)} were killed")
 
 def two_tracers_take_turns(t):
-    """A9, A10, A12: the second tracer's error message names the first tracer. If the first tracer is killed, its
-    agent or the next tracer removes its patches."""
+    """A9, A10, A12: the second tracer joins the first one's agent. If the first tracer is killed, its agent or the next
+    tracer removes its patches."""
     for victim in ("dtrace", "agent", "both"):
         with Paced(t, "free", threads=2) as target:
             first = Tracer(t, LOOKS + ENDS, target.pid)
-            second = t.run("-n", "BEGIN { exit(0); }", "-p", str(target.pid))
-            equal(second.returncode, 1, second.stderr)
-            contains(second.stderr, "it is being traced by process")
+            second = t.run("-qn", "BEGIN { exit(0); }", "-p", str(target.pid))
+            equal((second.returncode, second.stderr), (0, ""))
             agent = tracer_of(target.pid)
             if victim in ("agent", "both"):
                 os.kill(agent, signal.SIGKILL)

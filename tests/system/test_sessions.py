@@ -153,6 +153,59 @@ def sessions_follow_children_independently(t):
         equal(found(a.finish(signum=None), "entries"), 1, "exits of the shell itself")
         equal(found(b.finish(signum=None), "entries"), 6, "exits of the shell and its children")
 
+def sessions_follow_an_exec_independently(t):
+    """Only the second session traces the program that the process executes."""
+    exits = 'pid$target:libc.so.6:_exit:entry { @entries = count(); } END { printa("entries %@d\\n", @entries); }'
+    shell = subprocess.Popen(["bash", "-c", "read x; exec bash -c 'exit 0'"], stdin=subprocess.PIPE)
+    with held(shell):
+        a = Tracer(t, exits, shell.pid)
+        b = Tracer(t, exits, shell.pid, flags=("-x", "follow=exec"))
+        shell.communicate(b"\n", timeout=30)
+        equal(found(a.finish(signum=None), "entries"), 0, "exits that the first session saw")
+        equal(found(b.finish(signum=None), "entries"), 1, "exits that the second session saw")
+
+def each_session_samples_the_threads(t):
+    with Rounds(t, threads=2, n=30_000_000) as target:
+        program = 'profile-%d { @entries = count(); } END { printa("entries %%@d\\n", @entries); }'
+        a = Tracer(t, program % 97, target.pid)
+        b = Tracer(t, program % 199, target.pid)
+        target.call()
+        equal(found(a.finish(), "entries") > 0, True, "samples of the first session")
+        target.call()
+        equal(found(b.finish(), "entries") > 0, True, "samples of the second session")
+        released(target)
+
+def a_process_that_another_tracer_traces_is_refused(t):
+    with Rounds(t) as target:
+        tracer = subprocess.Popen([PYTHON, "-c", "import ctypes, sys\n"
+                                   f"print(ctypes.CDLL(None).ptrace(0x4206, {target.pid}, 0, 0), flush=True)\n" # PTRACE_SEIZE
+                                   "sys.stdin.read()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        with held(tracer):
+            equal(Line(tracer.stdout).next(), b"0\n", "PTRACE_SEIZE")
+            done = t.run("-qn", "BEGIN { exit(0); }", "-p", str(target.pid))
+            equal(done.returncode, 1)
+            contains(done.stderr, f"it is being traced by process {tracer.pid} (")
+            contains(done.stderr, "detach that process from it first")
+        target.end()
+
+def a_sandboxed_process_of_the_same_user_gets_no_session(t):
+    """It must not trace processes outside its sandbox through the agent of another dtrace."""
+    with Rounds(t) as target:
+        first = Tracer(t, COUNT, target.pid)
+        # The filter permits everything.
+        code = ("import ctypes, os, sys; libc = ctypes.CDLL(None); libc.prctl(38, 1, 0, 0, 0); "
+                "filter = ctypes.create_string_buffer(b'\\x06\\0\\0\\0\\0\\0\\xff\\x7f'); "
+                "class_ = type('P', (ctypes.Structure,), {'_fields_': [('n', ctypes.c_ushort), ('f', ctypes.c_void_p)]}); "
+                "program = class_(1, ctypes.addressof(filter)); "
+                "assert libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0; os.execv(sys.argv[1], sys.argv[1:])")
+        done = subprocess.run([PYTHON, "-c", code, t.dtrace, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
+                              capture_output=True, text=True, timeout=60)
+        equal(done.returncode, 1, done.stderr)
+        contains(done.stderr, "does not accept another dtrace")
+        target.call()
+        equal(found(first.finish(), "entries"), target.n, "calls")
+        released(target)
+
 def all_sessions_trace_libraries_that_are_loaded_later(t):
     code = "import sys; sys.stdin.readline(); import ctypes; f = ctypes.CDLL('libz.so.1').zlibVersion; [f() for _ in range(50)]; " \
            "sys.stdin.readline()"

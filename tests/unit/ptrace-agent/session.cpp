@@ -24,10 +24,12 @@ std::string victim(const std::string& name)
 Session::Session()
 {
     output_ = memfd_create("output", MFD_CLOEXEC);
-    program_fd_ = memfd_create("program", MFD_CLOEXEC);
-    data_fd_ = memfd_create("data", MFD_CLOEXEC);
+    program_fd_ = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    data_fd_ = memfd_create("data", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     EXPECT_EQ(ftruncate(program_fd_, program_bytes), 0);
     EXPECT_EQ(ftruncate(data_fd_, data_bytes), 0);
+    for (int fd : {program_fd_, data_fd_})
+        EXPECT_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
     notes_ = static_cast<Notebook*>(
         mmap(nullptr, data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, data_fd_, 0));
     fflush(nullptr);

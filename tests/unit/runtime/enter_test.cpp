@@ -224,9 +224,12 @@ TEST(Enter, KeepsADebuggersStepOutOfTheProgramsFlags)
 TEST(Enter, FiresAConditionalReturnOnlyWhenTheJumpIsTaken)
 {
     InProcess runtime(count);
-    for (unsigned cc = 0; cc < 16; cc++) {
+    for (unsigned i = 0; i < 32; i++) {
+        const unsigned cc = i % 16;
         Function work =
             runtime.probed({entry}, address(probed_work), DT_RT_CONDITIONAL | cc);
+        if (i >= 16)
+            runtime.move_to_session(work, DT_RT_MAX_SESSIONS - 1);
         for (unsigned bits = 0; bits < 32; bits++) {
             bool c = bits & 1, p = bits & 2, z = bits & 4, s = bits & 8, o = bits & 16;
             const bool asked[] = {o, c, z, c || z, s, p, s != o, z || s != o};
@@ -237,6 +240,33 @@ TEST(Enter, FiresAConditionalReturnOnlyWhenTheJumpIsTaken)
             ASSERT_EQ(std::memcmp(&before, &registers, sizeof before), 0);
             EXPECT_EQ(fires_counted(runtime), asked[cc / 2] != (cc % 2))
                 << cc << " " << bits;
+        }
+    }
+}
+
+TEST(Enter, FiresForEachSessionAtTheSameInstruction)
+{
+    InProcess runtime(count);
+    std::vector<Function> sites;
+    for (unsigned session : {0, 1, 2, 31, 62, 63}) {
+        sites.push_back(runtime.probed({entry}, address(probed_work)));
+        runtime.move_to_session(sites.back(), session);
+    }
+    for (std::size_t i = 1; i < sites.size(); i++)
+        runtime.chain(sites[i - 1], sites[i]);
+    for (std::uint64_t flags : {0x202ul, 0x202 | arithmetic, 0x202 | direction}) {
+        for (bool compiled : {false, true}) {
+            Registers registers{};
+            registers.rflags = flags;
+            registers.rax = 1, registers.rbx = 2, registers.rcx = 3, registers.rdx = 4;
+            registers.r11 = 5, registers.r15 = 6;
+            const Registers before = registers;
+            if (compiled)
+                for (Function site : {sites[0], sites[3], sites[5]})
+                    ASSERT_EQ(runtime.compile(site), "");
+            with_registers(&registers, sites[0]);
+            EXPECT_EQ(std::memcmp(&before, &registers, sizeof before), 0);
+            EXPECT_EQ(fires_counted(runtime), sites.size());
         }
     }
 }

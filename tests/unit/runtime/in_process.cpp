@@ -238,6 +238,34 @@ void InProcess::set_inert(Function trampoline)
     site.code = reinterpret_cast<std::uint64_t>(base_) + header().skip;
 }
 
+void InProcess::move_to_session(Function trampoline, unsigned session)
+{
+    config_->sessions[session] = config_->sessions[0];
+    dt_rt_site& site = site_of(trampoline);
+    site.session = static_cast<dt_u16>(session);
+    site.code =
+        reinterpret_cast<std::uint64_t>(base_) +
+        (site.condition != 0 ? dt_rt_condition_at(&header(), session, site.condition)
+                             : dt_rt_generic_at(&header(), session));
+}
+
+void InProcess::chain(Function first, Function second)
+{
+    const std::uint32_t to =
+        static_cast<std::uint32_t>(&site_of(second) - config_->sites);
+    const std::uint64_t offset = DT_RT_LINKS + to * DT_RT_LINK_BYTES;
+    std::byte* at = base_ + offset;
+    const auto distance = static_cast<std::uint32_t>(header().enter - (offset + 10));
+    at[0] = std::byte{0xbb}; // mov $to,%ebx
+    std::memcpy(at + 1, &to, sizeof to);
+    at[5] = std::byte{0xe9}; // jmp dt_rt_enter
+    std::memcpy(at + 6, &distance, sizeof distance);
+    if (mprotect(base_ + DT_RT_LINKS, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+        throw std::runtime_error("mprotect");
+    site_of(second).back = site_of(first).back;
+    site_of(first).back = reinterpret_cast<std::uint64_t>(at);
+}
+
 dt_rt_site& InProcess::site_of(Function trampoline)
 {
     std::uint32_t index;

@@ -45,6 +45,12 @@ public:
     // engine can run. Returns "", or the reason if no clause is compiled.
     std::string compile(Function trampoline);
     void set_inert(Function trampoline);
+    // Moves a site to another session, which has the same arena and stacks. The site's
+    // code is then the engine's.
+    void move_to_session(Function trampoline, unsigned session);
+    // Lets the second trampoline's site fire after that of the first one, through a link
+    // (DT_RT_LINKS).
+    void chain(Function first, Function second);
     bool use_rseq = true; // applies to clauses that are compiled afterwards
     dt_rt_site& site_of(Function trampoline);
 
