@@ -4,7 +4,6 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
-#include "process/trust_domain.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 
 #include <algorithm>
@@ -58,7 +57,7 @@ void Agent::run()
         } else if (sessions_.rang()) {
             serve_clients();
             handle_alarms();
-            releaser_.unmap_left_if_due();
+            closer_.unmap_left_if_due();
             uprobe_watch_.compare_if_due();
         } else if (tracees_.any_ready()) {
             tracees_.handle_ready();
@@ -88,7 +87,8 @@ void Agent::serve_clients()
     sessions_.receive();
     for (std::size_t i = 0; i < sessions_.all().size(); i++)
         serve(*sessions_.all()[i]);
-    while (Session* ended = sessions_.all_exited() ? nullptr : sessions_.first_exited())
+    while (AgentSession* ended =
+               sessions_.all_exited() ? nullptr : sessions_.first_exited())
         end_session(*ended);
 }
 
@@ -96,8 +96,8 @@ void Agent::serve_clients()
 void Agent::admit_clients()
 {
     for (Door::Caller& caller : door_.take()) {
-        const auto domain = trust_domain_of(caller.pid);
-        if (!domain || domain != trust_domain_of(getpid()))
+        if (const auto domain = trust_domain_of(caller.pid);
+            !domain || domain != domain_)
             continue;
         SessionSet taken;
         for (auto& [pid, process] : tracees_.processes())
@@ -107,7 +107,7 @@ void Agent::admit_clients()
     }
 }
 
-void Agent::serve(Session& session)
+void Agent::serve(AgentSession& session)
 {
     while (auto request = session.client.next()) {
         sessions_.set_current(&session);
@@ -141,10 +141,10 @@ static void close_standard_descriptors()
 }
 
 // Ends a session after its client has exited, while other sessions continue.
-void Agent::end_session(Session& session)
+void Agent::end_session(AgentSession& session)
 {
     (void)sampler_.start(session.number, {});
-    releaser_.end_session(session.number);
+    closer_.end_session(session.number);
     release_answered();
     if (session.number == starters_session)
         close_standard_descriptors();
@@ -189,7 +189,7 @@ Reply Agent::answer(const Request& request)
     case request_resume_libraries:
         return resume_libraries(in);
     case request_detach: {
-        Reply reply = releaser_.detach(in);
+        Reply reply = closer_.detach(in);
         release_answered();
         return reply;
     }
@@ -216,8 +216,8 @@ Reply Agent::set_arena(Reader& in, const std::vector<Fd>& fds)
         return Error{Code::invalid, "map the arena: each part needs a descriptor"};
     // The runtime writes to the arena that was mapped when the session's probes were
     // planted. So targets that use the previous arena are left.
-    Session& session = sessions_.current();
-    releaser_.leave_arena(session.number);
+    AgentSession& session = sessions_.current();
+    closer_.leave_arena(session.number);
     if (auto mapped =
             session.arena.map(fds[0].get(), program_bytes, fds[1].get(), data_bytes,
                               private_bytes != 0 ? fds[2].get() : -1, private_bytes);

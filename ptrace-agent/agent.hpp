@@ -12,11 +12,13 @@
 // error. The agent removes the thread later, when the kernel reports its exit.
 #pragma once
 
+#include "process/trust_domain.hpp"
 #include "ptrace-agent/hold/client_wait.hpp"
 #include "ptrace-agent/hold/follower.hpp"
 #include "ptrace-agent/hold/grabber.hpp"
 #include "ptrace-agent/hold/launcher.hpp"
 #include "ptrace-agent/hold/releaser.hpp"
+#include "ptrace-agent/hold/session_closer.hpp"
 #include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/probe_context.hpp"
@@ -31,6 +33,9 @@
 #include "ptrace-agent/wire/door.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
+#include <optional>
+#include <unistd.h>
+
 namespace dt::agent {
 
 class Agent final : private StopHandler {
@@ -42,8 +47,8 @@ private:
     // Defined in agent.cpp or in this file.
     void admit_clients();
     void serve_clients();
-    void serve(Session& session);
-    void end_session(Session& session);
+    void serve(AgentSession& session);
+    void end_session(AgentSession& session);
     Reply answer(const Request& request);
     void release_answered();
     Reply set_arena(Reader& in, const std::vector<Fd>& fds);
@@ -78,6 +83,8 @@ private:
     // StopHandler.
     Sessions sessions_;
     Door door_;
+    // The domain of the client that has started the agent.
+    std::optional<TrustDomain> domain_ = trust_domain_of(getpid());
     TracepointTable table_; // must outlive the address spaces in tracees_
     Tracees tracees_{sessions_, *this};
     Injector injector_{tracees_};
@@ -96,10 +103,12 @@ private:
     HitHandler hits_{tracees_, injector_, trap_signals_, linker_, client_wait_};
     Follower follower_{tracees_, table_,        injector_, rseq_,
                        jumps_,   trap_signals_, linker_,   client_wait_};
-    Releaser releaser_{tracees_,      table_,    injector_, trap_signals_, hits_,
-                       runtime_exit_, follower_, jumps_,    alarms_};
-    Planter planter_{tracees_,      table_,  injector_,    loader_,  jumps_,
-                     trap_signals_, linker_, client_wait_, releaser_};
+    Releaser releaser_{tracees_, table_,        injector_, trap_signals_,
+                       hits_,    runtime_exit_, follower_};
+    SessionCloser closer_{tracees_, table_,  injector_, jumps_,
+                          hits_,    alarms_, releaser_};
+    Planter planter_{tracees_,      table_,  injector_,    loader_,   jumps_,
+                     trap_signals_, linker_, client_wait_, releaser_, closer_};
     Grabber grabber_{tracees_, table_, trap_signals_, follower_, releaser_};
     UprobeWatch uprobe_watch_{tracees_, alarms_, jumps_, client_wait_};
     Launcher launcher_{tracees_, table_, trap_signals_, linker_, client_wait_};

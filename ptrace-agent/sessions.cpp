@@ -6,14 +6,14 @@
 
 namespace dt::agent {
 
-Session* Sessions::add(Fd socket, SessionSet taken)
+AgentSession* Sessions::add(Fd socket, SessionSet taken)
 {
     for (const auto& session : all_)
         taken.set(session->number);
     for (unsigned number = 0; number < max_sessions; number++) {
         if (taken.test(number))
             continue;
-        all_.push_back(std::make_unique<Session>(number, std::move(socket)));
+        all_.push_back(std::make_unique<AgentSession>(number, std::move(socket)));
         return all_.back().get();
     }
     return nullptr;
@@ -24,7 +24,7 @@ void Sessions::remove(unsigned number)
     std::erase_if(all_, [number](const auto& each) { return each->number == number; });
 }
 
-Session* Sessions::find(unsigned number) const
+AgentSession* Sessions::find(unsigned number) const
 {
     auto found = std::find_if(all_.begin(), all_.end(), [number](const auto& each) {
         return each->number == number;
@@ -69,7 +69,7 @@ bool Sessions::all_exited() const
     });
 }
 
-Session* Sessions::first_exited() const
+AgentSession* Sessions::first_exited() const
 {
     auto found = std::find_if(all_.begin(), all_.end(), [](const auto& session) {
         return session->client.has_exited();

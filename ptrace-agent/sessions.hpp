@@ -23,8 +23,8 @@ namespace dt::agent {
 constexpr unsigned max_sessions = DT_RT_MAX_SESSIONS;
 using SessionSet = std::bitset<max_sessions>;
 
-struct Session {
-    Session(unsigned of, Fd socket) : number(of), client(std::move(socket)) {}
+struct AgentSession {
+    AgentSession(unsigned of, Fd socket) : number(of), client(std::move(socket)) {}
 
     const unsigned number; // index in dt_rt_config::sessions
     ClientLink client;
@@ -38,15 +38,15 @@ class Sessions {
 public:
     // Adds a session for a client. `taken` contains the numbers that some target still
     // uses. Returns null if all numbers are in use.
-    Session* add(Fd socket, SessionSet taken = {});
+    AgentSession* add(Fd socket, SessionSet taken = {});
     void remove(unsigned number);
-    const std::vector<std::unique_ptr<Session>>& all() const { return all_; }
-    Session* find(unsigned number) const;
+    const std::vector<std::unique_ptr<AgentSession>>& all() const { return all_; }
+    AgentSession* find(unsigned number) const;
 
     // The session that sent the request which the agent serves. There must be one.
-    Session& current() const { return *current_; }
+    AgentSession& current() const { return *current_; }
     bool is_serving() const { return current_ != nullptr; }
-    void set_current(Session* session) { current_ = session; }
+    void set_current(AgentSession* session) { current_ = session; }
 
     // Returns whether there may be requests to serve.
     bool rang();
@@ -64,13 +64,13 @@ public:
     // Returns whether all clients have exited, or SIGTERM was received.
     bool all_exited() const;
     // Returns a session that has lost its client, or null.
-    Session* first_exited() const;
+    AgentSession* first_exited() const;
 
     void send_event(SessionSet to, const AgentEvent& event);
 
 private:
-    std::vector<std::unique_ptr<Session>> all_;
-    Session* current_ = nullptr;
+    std::vector<std::unique_ptr<AgentSession>> all_;
+    AgentSession* current_ = nullptr;
     bool rang_in_wait_ = false;
 };
 

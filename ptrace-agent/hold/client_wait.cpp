@@ -12,7 +12,7 @@ constexpr std::uint64_t max_silence_ns = max_silence_s * 1'000'000'000;
 
 bool ClientWait::begin_request()
 {
-    Session& session = tracees_.sessions().current();
+    AgentSession& session = tracees_.sessions().current();
     session.last_request_ns = monotonic_ns();
     return std::exchange(session.silent, false);
 }
@@ -26,7 +26,7 @@ void ClientWait::end_request()
 bool ClientWait::is_unanswered(unsigned session, const Interest& interest,
                                int change) const
 {
-    const Session* of = tracees_.sessions().find(session);
+    const AgentSession* of = tracees_.sessions().find(session);
     return of != nullptr && !of->silent &&
            interest.answered_change < std::min(interest.awaited_change, change);
 }
@@ -160,7 +160,7 @@ void ClientWait::report_libraries_changed(pid_t pid)
         return;
     SessionSet to;
     for (auto& [session, interest] : process->interests) {
-        const Session* of = tracees_.sessions().find(session);
+        const AgentSession* of = tracees_.sessions().find(session);
         interest.change_held_back = of != nullptr && of->silent &&
                                     interest.answered_change != interest.awaited_change;
         if (!interest.change_held_back)

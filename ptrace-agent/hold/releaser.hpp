@@ -23,10 +23,8 @@
 #include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/runtime_exit.hpp"
-#include "ptrace-agent/plant/jump_writer.hpp"
 #include "ptrace-agent/trap/hit_handler.hpp"
 #include "ptrace-agent/trap/trap_signals.hpp"
-#include "ptrace-agent/wire/alarms.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
 #include <functional>
@@ -35,34 +33,27 @@
 
 namespace dt::agent {
 
+// The report for a process whose memory is released because of another process.
+constexpr const char* shares_memory =
+    "it shares its memory with another target that was released, so it is no longer "
+    "traced";
+
 class Releaser {
 public:
     Releaser(Tracees& tracees, TracepointTable& table, Injector& injector,
              TrapSignals& trap_signals, HitHandler& hits, RuntimeExit& runtime_exit,
-             Follower& follower, JumpWriter& jumps, Alarms& alarms)
+             Follower& follower)
         : tracees_(tracees), table_(table), injector_(injector),
           trap_signals_(trap_signals), hits_(hits), runtime_exit_(runtime_exit),
-          follower_(follower), jumps_(jumps), alarms_(alarms)
+          follower_(follower)
     {
     }
 
-    Reply detach(Reader& in);      // handles the request `detach`
     Reply kill_target(Reader& in); // handles the request `kill`
 
     // Releases all processes of an address space. If `why` is not empty, the sessions
     // that trace them get the event given_up with this reason.
     void release(std::shared_ptr<AddressSpace> space, const std::string& why = {});
-    // Ends the tracing of all processes by a session, after its client has exited. The
-    // probes of other sessions stay.
-    void end_session(unsigned session);
-    // Removes the probes of a session from all targets that have mapped its arena.
-    void leave_arena(unsigned session);
-    // Removes the jumps and breakpoints that no longer serve any probe. `changed` are
-    // tracepoints that have lost probes.
-    void remove_idle(StoppedWorld& world, std::vector<Tracepoint*> changed);
-    // Unmaps the memory of sessions that no longer trace a target, if no thread may use
-    // it any more. Otherwise tries again later.
-    void unmap_left_if_due();
     // Releases one process that the agent has given up on, and the processes that share
     // its memory. Called only while no world is stopped. Returns false if there is no
     // such process.
@@ -81,11 +72,6 @@ public:
     void detach_thread(Thread& thread, int signal);
 
 private:
-    // Ends the tracing of an address space by a session. Releases its processes if no
-    // other session traces them. Processes other than `pid` are reported to the session.
-    void leave(unsigned session, std::shared_ptr<AddressSpace> space, pid_t pid);
-    void remove_probes_of(unsigned session, const std::shared_ptr<AddressSpace>& space);
-    bool unmap_left(StoppedWorld& world);
     // Releases all processes of an address space. With Try::again, returns false if a
     // thread did not stop or leave our code in time. In that case the threads continue,
     // and our code stays mapped. The original text may already be restored.
@@ -116,8 +102,6 @@ private:
     HitHandler& hits_;
     RuntimeExit& runtime_exit_;
     Follower& follower_;
-    JumpWriter& jumps_;
-    Alarms& alarms_;
     // Number of targets whose unmapping took more than a quarter of its time limit,
     // since the consumer exited.
     std::size_t n_slow_unmaps_ = 0;

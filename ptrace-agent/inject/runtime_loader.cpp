@@ -95,7 +95,7 @@ Result<Ok> RuntimeLoader::ensure(StoppedWorld& world, SessionSet sessions)
         }
         if (!space.runtime.refusal.empty())
             return Error{Code::unsupported, space.runtime.refusal};
-        const Session* session = tracees_.sessions().find(number);
+        const AgentSession* session = tracees_.sessions().find(number);
         if (session == nullptr)
             return Error{Code::gone, "the session has ended"};
         Thread* thread = world.any_thread();
@@ -206,7 +206,7 @@ Result<Ok> RuntimeLoader::map_session(RemoteMappings& mappings, const ArenaMap& 
 }
 
 Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread,
-                               const Session& session)
+                               const AgentSession& session)
 {
     AddressSpace& space = world.space();
     RuntimeMap& runtime = space.runtime;

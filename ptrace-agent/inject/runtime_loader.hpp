@@ -46,7 +46,7 @@ private:
     };
     struct Layout;
 
-    Result<Ok> load(StoppedWorld& world, Thread& thread, const Session& session);
+    Result<Ok> load(StoppedWorld& world, Thread& thread, const AgentSession& session);
     static Result<TargetAddr> map_image(RemoteMappings& mappings, int config);
     static Result<Ok> map_session(RemoteMappings& mappings, const ArenaMap& arena,
                                   int program, int data, Layout& layout);

@@ -113,7 +113,7 @@ void Upcalls::serve_call(Thread& thread, TargetAddr at)
         return;
     call.result = -1;
     call.answered = 1;
-    const Session* session =
+    const AgentSession* session =
         frame.site < DT_RT_MAX_SITES
             ? tracees_.sessions().find(space->runtime.session_of(frame.site))
             : nullptr;

@@ -466,7 +466,7 @@ Reply Planter::remove(Reader& in, const std::vector<Fd>& fds)
         });
         changed.push_back(tp);
     }
-    releaser_.remove_idle(*stopped, changed);
+    closer_.remove_idle(*stopped, changed);
     stopped.reset(); // the target may run while memory is freed
     table_.reclaim();
     return Body{};

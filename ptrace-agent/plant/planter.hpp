@@ -19,6 +19,7 @@
 
 #include "ptrace-agent/hold/client_wait.hpp"
 #include "ptrace-agent/hold/releaser.hpp"
+#include "ptrace-agent/hold/session_closer.hpp"
 #include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/runtime_loader.hpp"
@@ -39,10 +40,11 @@ class Planter {
 public:
     Planter(Tracees& tracees, TracepointTable& table, Injector& injector,
             RuntimeLoader& loader, JumpWriter& jumps, TrapSignals& trap_signals,
-            LinkerWatch& linker, ClientWait& client_wait, Releaser& releaser)
+            LinkerWatch& linker, ClientWait& client_wait, Releaser& releaser,
+            SessionCloser& closer)
         : tracees_(tracees), table_(table), injector_(injector), loader_(loader),
           jumps_(jumps), trap_signals_(trap_signals), linker_(linker),
-          client_wait_(client_wait), releaser_(releaser)
+          client_wait_(client_wait), releaser_(releaser), closer_(closer)
     {
     }
 
@@ -82,6 +84,7 @@ private:
     LinkerWatch& linker_;
     ClientWait& client_wait_;
     Releaser& releaser_;
+    SessionCloser& closer_;
     Prefault prefault_;
 };
 

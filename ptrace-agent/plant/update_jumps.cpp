@@ -73,7 +73,7 @@ static std::optional<std::uint32_t> site_for(AddressSpace& space, Tracepoint& tp
 
 bool JumpWriter::update_session(AddressSpace& space, Tracepoint& tp, unsigned session)
 {
-    const Session* of = tracees_.sessions().find(session);
+    const AgentSession* of = tracees_.sessions().find(session);
     list_firings(space, tp, session, firings_);
     const auto site = site_for(space, tp, session);
     if (!site || !space.runtime.set_firings(*site, firings_))

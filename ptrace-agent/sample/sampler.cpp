@@ -213,7 +213,7 @@ void Sampler::take_sample(Thread& thread)
     user.rip = program_pc(*thread.process->space, user).value;
     Registers regs = from_user_regs(user);
     for (const Sample& sample : samples) {
-        const Session* session = tracees_.sessions().find(sample.session);
+        const AgentSession* session = tracees_.sessions().find(sample.session);
         if (session != nullptr && session->arena.base() != nullptr)
             FiringHost(session->arena, thread, regs).fire_profile(sample.probe);
     }

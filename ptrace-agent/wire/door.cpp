@@ -39,7 +39,7 @@ bool get_peer(int socket, ucred& peer)
 
 } // namespace
 
-Door::Door()
+Door::Door() : owner_(geteuid())
 {
     Fd made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const Address address(getpid());
@@ -61,7 +61,7 @@ std::vector<Door::Caller> Door::take()
             continue;
         if (!client)
             break;
-        if (get_peer(client.get(), peer) && peer.uid == geteuid())
+        if (get_peer(client.get(), peer) && peer.uid == owner_)
             all.push_back({std::move(client), peer.pid});
     }
     return all;

@@ -35,6 +35,7 @@ public:
 
 private:
     Fd socket_;
+    uid_t owner_; // the user for whom the agent was started
 };
 
 // Connects to the door of an agent. Fails with Code::not_found if the process is not an

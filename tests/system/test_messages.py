@@ -144,17 +144,6 @@ def another_debugger_is_named(t):
         done = t.run("-qn", "pid$target:a.out:work:entry { exit(0); }", "-p", str(target.pid))
         equal(done.returncode, 0, done.stderr)
 
-def a_second_dtrace_names_the_first(t):
-    with Target(t) as target:
-        first = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); }", "-p", str(target.pid))
-        tracing(first, target.pid)
-        fails_with(t.run("-n", "pid$target:a.out:work:entry", "-p", str(target.pid)),
-                   f"failed to grab pid {target.pid}: ", str(tracer_of(target.pid)))
-        first.send_signal(signal.SIGINT)
-        first.communicate(timeout=20)
-        equal(first.returncode, 0, "the first dtrace")
-        target.is_unharmed()
-
 def a_zombie_is_refused(t):
     zombie = subprocess.Popen(["/bin/true"])
     wait_until(lambda: not is_alive(zombie.pid), what="the end of the process")

@@ -188,6 +188,23 @@ def a_process_that_another_tracer_traces_is_refused(t):
             contains(done.stderr, "detach that process from it first")
         target.end()
 
+def a_process_that_the_dtrace_of_another_user_traces_is_refused(t):
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+    command = of_another_user(t, "rounds")
+    t.scratch.chmod(0o777)
+    for first, second in (([], as_nobody()), (as_nobody(), [])):
+        with Rounds(t, command=command) as target:
+            tracer = Tracer(t, COUNT, target.pid, command=[*first, t.dtrace])
+            done = subprocess.run([*second, t.dtrace, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
+                                  capture_output=True, text=True, timeout=60)
+            equal(done.returncode, 1, done.stderr)
+            contains(done.stderr, f"failed to grab pid {target.pid}: process {tracer_of(target.pid)} (ptrace-agent) belongs "
+                                  "to a dtrace of another user")
+            target.call()
+            equal(found(tracer.finish(), "entries"), target.n, "calls")
+            released(target)
+
 def a_sandboxed_process_of_the_same_user_gets_no_session(t):
     """It must not trace processes outside its sandbox through the agent of another dtrace."""
     with Rounds(t) as target:

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Tests that several clients share one agent. The probes of several sessions are tested
+// by tests/system/test_sessions.py.
+#include "ptrace-agent/sessions.hpp"
+#include "session.hpp"
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <set>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace dt;
+using namespace dt::test;
+
+TEST(Sessions, KeepATargetUntilTheLastOneDetaches)
+{
+    FreeVictim target({victim("waiter"), "50"});
+    target.read_line();
+    Session first;
+    ASSERT_TRUE(first.agent().grab(target.pid()));
+    auto second = AgentClient::join(first.agent().agent_pid());
+    ASSERT_TRUE(second) << second.error().text;
+    EXPECT_TRUE(second->is_joined());
+    ASSERT_TRUE(second->grab(target.pid()));
+    EXPECT_TRUE(first.agent().detach(target.pid()));
+    EXPECT_TRUE(is_traced(target.pid()));
+    EXPECT_FALSE(first.agent().detach(target.pid())); // no longer its target
+    EXPECT_TRUE(second->detach(target.pid()));
+    EXPECT_FALSE(is_traced(target.pid()));
+    EXPECT_EQ(target.finish(), 0);
+}
+
+TEST(Sessions, OutliveTheClientThatStartedTheAgent)
+{
+    FreeVictim target({victim("waiter"), "50"});
+    target.read_line();
+    std::optional<AgentClient> second;
+    pid_t agent = 0;
+    {
+        Session first;
+        agent = first.agent().agent_pid();
+        ASSERT_TRUE(first.agent().grab(target.pid()));
+        auto joined = AgentClient::join(agent);
+        ASSERT_TRUE(joined) << joined.error().text;
+        second.emplace(std::move(*joined));
+        ASSERT_TRUE(second->grab(target.pid()));
+    }
+    EXPECT_EQ(kill(agent, 0), 0);
+    EXPECT_TRUE(is_traced(target.pid()));
+    second.reset();
+    EXPECT_FALSE(is_traced(target.pid()));
+    EXPECT_EQ(target.finish(), 0);
+}
+
+TEST(Sessions, ReportAnEventOnlyToTheClientsThatTraceTheProcess)
+{
+    FreeVictim target({victim("waiter"), "50"});
+    target.read_line();
+    Session first;
+    ASSERT_TRUE(first.agent().grab(target.pid()));
+    auto second = AgentClient::join(first.agent().agent_pid());
+    ASSERT_TRUE(second) << second.error().text;
+    target.finish();
+    auto event = first.event();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->kind, AgentEvent::exited);
+    auto none = second->next_event();
+    ASSERT_TRUE(none);
+    EXPECT_FALSE(*none);
+}
+
+TEST(Sessions, CannotBeginAtAProcessThatIsNoAgent)
+{
+    auto joined = AgentClient::join(getpid());
+    ASSERT_FALSE(joined);
+    EXPECT_EQ(joined.error().code, Code::not_found);
+}
+
+TEST(Sessions, HaveDifferentNumbers)
+{
+    agent::Sessions sessions;
+    agent::SessionSet taken;
+    taken.set(0).set(2); // targets still use the memory of these sessions
+    std::set<unsigned> numbers;
+    for (unsigned i = 0; i < agent::max_sessions - 2; i++) {
+        int ends[2];
+        ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        const Fd client(ends[1]);
+        agent::AgentSession* session = sessions.add(Fd(ends[0]), taken);
+        ASSERT_NE(session, nullptr);
+        EXPECT_FALSE(taken.test(session->number));
+        EXPECT_TRUE(numbers.insert(session->number).second);
+    }
+    EXPECT_EQ(sessions.add(Fd(dup(0)), taken), nullptr);
+    sessions.remove(5);
+    agent::AgentSession* session = sessions.add(Fd(dup(0)), taken);
+    ASSERT_NE(session, nullptr);
+    EXPECT_EQ(session->number, 5u);
+}
