@@ -336,9 +336,11 @@ void Agent::handle_exec(Thread& thread)
     sessions_.send_event(process.sessions() & ~staying, event);
     event.status = waits ? process.library_changes : 0;
     sessions_.send_event(staying, event);
-    for (auto& [session, interest] : process.interests)
+    for (auto& [session, interest] : process.interests) {
+        interest.has_other_program = !staying.test(session);
         if (waits && staying.test(session))
             interest.awaited_change = process.library_changes;
+    }
     std::erase_if(process.interests, [&](const auto& each) {
         return each.second.followed && !staying.test(each.first);
     });

@@ -160,6 +160,8 @@ void ClientWait::report_libraries_changed(pid_t pid)
         return;
     SessionSet to;
     for (auto& [session, interest] : process->interests) {
+        if (interest.has_other_program)
+            continue;
         const AgentSession* of = tracees_.sessions().find(session);
         interest.change_held_back = of != nullptr && of->silent &&
                                     interest.answered_change != interest.awaited_change;

@@ -208,9 +208,10 @@ struct Interest {
     bool by_kernel = false;       // the kernel fires its probes, without code of ours
     Follow follow = Follow::none; // which of its probes its children inherit
     FollowExec follow_exec = FollowExec::none;
-    int awaited_change = 0;        // the last library change that was reported
-    int answered_change = 0;       // the last one that the client has answered
-    bool change_held_back = false; // reported when the client responds again
+    bool has_other_program = false; // it executed a program that is not traced
+    int awaited_change = 0;         // the last library change that was reported
+    int answered_change = 0;        // the last one that the client has answered
+    bool change_held_back = false;  // reported when the client responds again
 };
 
 struct Process {
