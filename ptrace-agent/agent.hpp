@@ -93,11 +93,13 @@ private:
                      trap_signals_, linker_, client_wait_};
     Follower follower_{tracees_, client_, table_,        injector_, arena_,
                        rseq_,    jumps_,  trap_signals_, linker_,   client_wait_};
-    Releaser releaser_{tracees_,      client_, table_,        injector_,
-                       trap_signals_, hits_,   runtime_exit_, follower_};
+    LeftMappings left_{tracees_, injector_, trap_signals_};
+    Releaser releaser_{tracees_, client_,       table_,    injector_, trap_signals_,
+                       hits_,    runtime_exit_, follower_, left_};
     Planter planter_{tracees_,      client_, table_,       injector_, loader_,  jumps_,
                      trap_signals_, linker_, client_wait_, hits_,     releaser_};
-    Grabber grabber_{tracees_, client_, table_, trap_signals_, follower_, releaser_};
+    Grabber grabber_{tracees_,  client_,   table_, trap_signals_,
+                     follower_, releaser_, left_};
     UprobeWatch uprobe_watch_{tracees_, client_, alarms_, jumps_, client_wait_};
     Launcher launcher_{tracees_, client_, table_, trap_signals_, linker_, client_wait_};
     std::shared_ptr<AddressSpace> ended_; // memory of the process that exited last

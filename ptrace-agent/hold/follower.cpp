@@ -45,6 +45,7 @@ static Inheritance inheritance_of(const AddressSpace& space, Follow what)
         add(at, bytes);
     for (auto [at, bytes] : space.slots.pages())
         add(at, bytes);
+    all.journal = space.journal;
     return all;
 }
 
@@ -80,7 +81,7 @@ void Follower::drop_inherited(StoppedWorld& world, const Inheritance& inherited)
         Thread* thread = world.any_thread();
         if (thread != nullptr && get_regs(thread->tid, user) &&
             TargetAddr{user.rip} - at >= bytes)
-            (void)injector_.call(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+            injector_.unmap_ours(*thread, at, bytes);
     }
 }
 
@@ -93,6 +94,7 @@ void Follower::begin(Thread& newborn)
     const bool by_kernel = newborn.process->by_kernel;
     StoppedWorld world(tracees_, space);
     space->statics = std::move(inherited.statics);
+    space->journal.inherit(*space, inherited.journal);
     drop_inherited(world, inherited);
     if (Thread* thread = world.any_thread(); thread != nullptr && !by_kernel)
         injector_.ensure_slots(*thread);

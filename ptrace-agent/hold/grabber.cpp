@@ -347,8 +347,8 @@ Reply Grabber::grab(Reader& in)
     return Writer().put(process.n_execs).body();
 }
 
-// Restores the text that a dead tracer has left patched. The tracer's trampolines stay
-// mapped, because a thread may be in one.
+// Restores the text that a dead tracer has left patched, and removes the rest of what it
+// has left.
 Reply Grabber::put_back(Reader& in)
 {
     auto process = tracees_.find_target(in.get<pid_t>(), "restore the text of");
@@ -357,6 +357,7 @@ Reply Grabber::put_back(Reader& in)
     auto n_texts = in.get<std::uint32_t>();
     std::shared_ptr<AddressSpace> space = (*process)->space;
     StoppedWorld world(tracees_, space);
+    bool restored = true;
     for (std::uint32_t i = 0; i < n_texts; ++i) {
         auto at = in.get<TargetAddr>();
         auto n = in.get<std::uint32_t>();
@@ -365,13 +366,19 @@ Reply Grabber::put_back(Reader& in)
         std::vector<std::byte> text(n);
         if (!in.ok())
             return Error{Code::invalid, "restore text: the request is truncated"};
-        if (space->read_text(at, text) && text == now && !space->write_text(at, before))
+        if (!space->read_text(at, text) || text != now)
+            restored = restored && text == before;
+        else if (!space->write_text(at, before))
             return Error{Code::io, "restore the text that a killed ptrace-agent had "
                                    "patched: the text cannot be written"};
     }
     auto n_runtimes = in.get<std::uint32_t>();
     for (TargetAddr image : in.array<TargetAddr>(n_runtimes))
         lower_left(space->mem(), space->proc_tid(), image);
+    const bool all_known = in.get<bool>();
+    if (!in.ok())
+        return Error{Code::invalid, "restore text: the request is truncated"};
+    left_.remove(world, restored && all_known);
     return Body{};
 }
 

@@ -24,9 +24,11 @@ namespace dt::agent {
 class Grabber {
 public:
     Grabber(Tracees& tracees, ClientLink& client, TracepointTable& table,
-            TrapSignals& trap_signals, Follower& follower, Releaser& releaser)
+            TrapSignals& trap_signals, Follower& follower, Releaser& releaser,
+            LeftMappings& left)
         : tracees_(tracees), client_(client), table_(table),
-          trap_signals_(trap_signals), follower_(follower), releaser_(releaser)
+          trap_signals_(trap_signals), follower_(follower), releaser_(releaser),
+          left_(left)
     {
     }
 
@@ -62,6 +64,7 @@ private:
     TrapSignals& trap_signals_;
     Follower& follower_;
     Releaser& releaser_;
+    LeftMappings& left_;
     // The memory layouts of all processes, as with_layout() last found them.
     std::unordered_map<pid_t, std::string> layouts_;
 };

@@ -20,6 +20,7 @@
 #pragma once
 
 #include "ptrace-agent/hold/follower.hpp"
+#include "ptrace-agent/hold/left_mappings.hpp"
 #include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/runtime_exit.hpp"
@@ -38,10 +39,10 @@ class Releaser {
 public:
     Releaser(Tracees& tracees, ClientLink& client, TracepointTable& table,
              Injector& injector, TrapSignals& trap_signals, HitHandler& hits,
-             RuntimeExit& runtime_exit, Follower& follower)
+             RuntimeExit& runtime_exit, Follower& follower, LeftMappings& left)
         : tracees_(tracees), client_(client), table_(table), injector_(injector),
           trap_signals_(trap_signals), hits_(hits), runtime_exit_(runtime_exit),
-          follower_(follower)
+          follower_(follower), left_(left)
     {
     }
 
@@ -98,6 +99,7 @@ private:
     HitHandler& hits_;
     RuntimeExit& runtime_exit_;
     Follower& follower_;
+    LeftMappings& left_;
     // Number of targets whose unmapping took more than a quarter of its time limit,
     // since the consumer exited.
     std::size_t n_slow_unmaps_ = 0;

@@ -190,6 +190,7 @@ struct InheritedSite {
 struct Inheritance {
     std::vector<InheritedSite> sites; // ascending by address
     std::vector<std::pair<TargetAddr, std::uint64_t>> mappings;
+    MappingJournal journal; // lists these mappings
     Statics statics; // their semaphores are incremented in the child's memory, too
 };
 

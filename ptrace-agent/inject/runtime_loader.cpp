@@ -126,11 +126,12 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
             address_space_refusal(space.owner(), region + arena_.shared_bytes());
         !why.empty())
         return Error{Code::unsupported, why};
-    auto image = mappings.reserve(region, "reserve address space for the runtime");
+    auto image = mappings.reserve(Ours::runtime, region, DT_RT_STACKS,
+                                  "reserve address space for the runtime");
     if (!image)
         return image.error();
-    auto arena =
-        mappings.reserve(arena_.shared_bytes(), "reserve address space for the arena");
+    auto arena = mappings.reserve(Ours::arena, arena_.shared_bytes(), 0,
+                                  "reserve address space for the arena");
     if (!arena)
         return arena.error();
     constexpr int own = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
