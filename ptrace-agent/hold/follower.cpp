@@ -306,6 +306,19 @@ void Follower::forked(Thread& parent, pid_t child)
     client_.send_event(std::move(event));
 }
 
+// Returns whether the processes in an address space are traced only because a target
+// shared their memory. Children that a target creates are traced for another reason,
+// because their probes fire, too.
+bool Follower::has_only_old_guests(const AddressSpace& space) const
+{
+    return std::ranges::all_of(tracees_.processes(), [&](const auto& each) {
+        const Process& process = *each.second;
+        return process.space.get() != &space || process.is_old_guest;
+    });
+}
+
+// A target gets a new address space. Then the main loop releases the processes that
+// shared the old one, if has_only_old_guests() is true.
 void Follower::begin_program(Thread& thread)
 {
     Process& process = *thread.process;
@@ -352,6 +365,8 @@ void Follower::begin_program(Thread& thread)
         // must not use restartable sequences.
         rseq_.end(*before);
     }
+    if (guest != 0 && has_only_old_guests(*before))
+        tracees_.abandon(before);
     process.trap_blocked.clear();
     // execve(2) resets a handler, but not SIG_IGN.
     if (process.trap_action.handler > 1)

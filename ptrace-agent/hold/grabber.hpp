@@ -52,6 +52,8 @@ private:
     // Reads the signal masks, and the actions for SIGTRAP, of all processes in a stopped
     // address space.
     void learn_signals(StoppedWorld& world);
+    // Returns the processes that run in the address space.
+    std::vector<pid_t> members_of(const AddressSpace& space) const;
     // Returns whether the process seems to have a thread that is not traced.
     bool has_missed_thread(const Process& process);
     // Waits for a thread that is inside execve(2). Returns false if there is no such

@@ -337,6 +337,16 @@ bool Releaser::release_given_up()
     return true;
 }
 
+bool Releaser::release_abandoned()
+{
+    const std::shared_ptr<AddressSpace> space = tracees_.take_abandoned();
+    if (space == nullptr)
+        return false;
+    release(space);
+    table_.reclaim();
+    return true;
+}
+
 Reply Releaser::detach(Reader& in)
 {
     auto pid = in.get<pid_t>();

@@ -55,6 +55,9 @@ public:
     // its memory. Called only while no world is stopped. Returns false if there is no
     // such process.
     bool release_given_up();
+    // Releases the processes in one address space that has no target any more. Called only
+    // while no world is stopped. Returns false if there is no such address space.
+    bool release_abandoned();
     // Releases all targets, in rounds. Called when the consumer has exited.
     void release_everything();
 

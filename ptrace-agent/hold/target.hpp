@@ -217,6 +217,8 @@ struct Process {
     bool change_held_back = false; // a change will be reported when the client responds
     Follow follow = Follow::none;  // which of its probes its children inherit
     FollowExec follow_exec = FollowExec::none;
+    // It shared a target's memory when the target was grabbed. Not a target itself.
+    bool is_old_guest = false;
     pid_t parent = 0;      // for a vfork child: the process whose memory it shares
     bool followed = false; // it became a target as the child of a target
     Inheritance inherited; // for a followed child until its probes are planted

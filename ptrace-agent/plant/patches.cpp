@@ -265,6 +265,20 @@ bool stands(const AddressSpace& text, const Planted& planted)
     return text.read_text(patch.at, bytes) && contains(bytes.begin(), patch);
 }
 
+bool has_only_uprobes(const AddressSpace& text, const Planted& planted)
+{
+    constexpr std::byte int3{0xcc};
+    const Patch& patch = planted.patch;
+    std::vector<std::byte> bytes(patch.text.size());
+    if (!text.read_text(patch.at, bytes))
+        return false;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        if (bytes[i] != patch.text[i] && bytes[i] != int3 &&
+            bytes[i] != patch.original[i])
+            return false;
+    return true;
+}
+
 bool Patches::any_in(TargetAddr from, TargetAddr end) const
 {
     auto first = behind(from - 1);

@@ -322,6 +322,31 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
     return made;
 }
 
+// Returns a thread of the process that can make a system call, or null. Prefers a thread
+// that has not stopped for a signal.
+static Thread* thread_of(Tracees& tracees, const Process& process)
+{
+    Thread* with_signal = nullptr;
+    for (Thread* thread : tracees.threads_in(*process.space)) {
+        if (thread->process != &process || !thread->is_stopped() || thread->in_vfork)
+            continue;
+        if (thread->event() == PTRACE_EVENT_STOP)
+            return thread;
+        if (thread->event() == 0)
+            with_signal = thread;
+    }
+    return with_signal;
+}
+
+// Returns a thread of the process that owns the memory. Guests have their own actions for
+// signals.
+static Thread* thread_of_owner(Tracees& tracees, const AddressSpace& space)
+{
+    const Process* owner = tracees.find_process(space.owner());
+    return owner != nullptr && owner->space.get() == &space ? thread_of(tracees, *owner)
+                                                            : nullptr;
+}
+
 bool TrapSignals::ensure_rescue(StoppedWorld& world)
 {
     install_rescue(world);
@@ -350,7 +375,9 @@ static std::string rescue_refusal(const AddressSpace& space, const Thread& threa
 void TrapSignals::install_rescue(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
-    Thread* thread = world.any_thread();
+    Thread* thread = thread_of_owner(tracees_, space);
+    if (thread == nullptr)
+        thread = world.any_thread();
     if (space.rescue.installed() || thread == nullptr)
         return;
     std::string refusal = rescue_refusal(space, *thread);
@@ -361,7 +388,7 @@ void TrapSignals::install_rescue(StoppedWorld& world)
                                                Rescue::region_bytes(),
                                                PROT_READ | PROT_EXEC,
                                                MAP_NORESERVE});
-    thread = world.any_thread();
+    thread = thread_of_owner(tracees_, space);
     const char* const not_installed =
         "the handler that restores the text could not be installed";
     if (!region || *region > ~4095ull || thread == nullptr)
@@ -377,16 +404,6 @@ void TrapSignals::install_rescue(StoppedWorld& world)
         space.rescue.forget(); // the mapping stays unused
         space.rescue.refuse(not_installed);
     }
-}
-
-// Returns a thread of the process that can make a system call, or null.
-static Thread* thread_of(Tracees& tracees, const Process& process)
-{
-    for (Thread* thread : tracees.threads_in(*process.space))
-        if (thread->process == &process && thread->is_stopped() && !thread->in_vfork &&
-            thread->event() == PTRACE_EVENT_STOP)
-            return thread;
-    return nullptr;
 }
 
 // Reads the action again, because no agent has observed its changes. Then restores the
@@ -431,7 +448,7 @@ bool TrapSignals::leave_left_rescues(pid_t pid, std::span<const LeftRegion> regi
 void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
 {
     AddressSpace& space = world.space();
-    Thread* thread = world.any_thread();
+    Thread* thread = thread_of_owner(tracees_, space);
     if (!space.rescue.installed())
         return;
     bool in_there = !all_stopped;
@@ -440,7 +457,7 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
         in_there = in_there || (each->is_stopped() && get_regs(each->tid, user) &&
                                 space.rescue.contains({user.rip}));
     }
-    if (thread != nullptr && !space.budget.given_up() && !thread->process->is_guest()) {
+    if (thread != nullptr && !space.budget.given_up()) {
         const TrapAction action = thread->process->trap_action;
         KernelAction back{};
         if (action.handler != 0) {
