@@ -73,6 +73,15 @@ std::uint64_t status_number(const std::string& status, std::string_view name, in
     return value;
 }
 
+std::uint64_t stat_number(const std::string& stat, int field)
+{
+    // Field 2, the name, is in parentheses and may itself contain parentheses.
+    std::size_t at = stat.rfind(')');
+    for (int i = 2; at != std::string::npos && i < field; ++i)
+        at = stat.find(' ', at + 1);
+    return at == std::string::npos ? 0 : std::strtoull(stat.c_str() + at, nullptr, 10);
+}
+
 std::string thread_status(pid_t pid, pid_t tid)
 {
     return read_proc_file(pid, "task/" + std::to_string(tid) + "/status");
@@ -105,6 +114,22 @@ std::optional<BlockedCall> blocked_call(pid_t pid, pid_t tid)
         call.number < 0)
         return std::nullopt;
     return call;
+}
+
+std::optional<UserPlace> blocked_place(pid_t pid, pid_t tid)
+{
+    const std::string text =
+        read_proc_file(pid, "task/" + std::to_string(tid) + "/syscall", 256);
+    // The last two words are the stack pointer and the pc. The file only says "running"
+    // if the thread is not blocked.
+    const std::size_t before_pc = text.rfind(' ');
+    if (before_pc == std::string::npos || before_pc == 0)
+        return std::nullopt;
+    const std::size_t before_sp = text.rfind(' ', before_pc - 1);
+    if (before_sp == std::string::npos)
+        return std::nullopt;
+    return UserPlace{TargetAddr{std::strtoull(text.c_str() + before_pc, nullptr, 16)},
+                     TargetAddr{std::strtoull(text.c_str() + before_sp, nullptr, 16)}};
 }
 
 bool is_in_exec(pid_t pid, pid_t tid)

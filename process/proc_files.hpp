@@ -27,6 +27,10 @@ std::string status_field(const std::string& status, std::string_view name);
 std::uint64_t status_number(const std::string& status, std::string_view name, int n = 0,
                             int base = 10);
 
+// Returns a numeric field of a stat file. The number of the field is as in proc(5).
+// Returns 0 if there is no such field.
+std::uint64_t stat_number(const std::string& stat, int field);
+
 // Returns the status file of one thread.
 std::string thread_status(pid_t pid, pid_t tid);
 
@@ -46,6 +50,12 @@ struct BlockedCall {
 // Returns nullopt if the thread is not blocked in a system call, or if this user may
 // not know it.
 std::optional<BlockedCall> blocked_call(pid_t pid, pid_t tid);
+// Returns where a thread that is blocked in the kernel will continue in user mode.
+// Returns nullopt if the thread is running, or if this user may not know it.
+struct UserPlace {
+    TargetAddr pc, sp;
+};
+std::optional<UserPlace> blocked_place(pid_t pid, pid_t tid);
 // Returns whether the thread is blocked in execve(2) or execveat(2).
 bool is_in_exec(pid_t pid, pid_t tid);
 

@@ -114,6 +114,8 @@ void AddressSpace::forget_all()
     runtime.refusal.clear();
     forget_unwind(*this);
     call_place.forget_all();
+    journal.forget();
+    text_was_original = has_left_mappings = false;
     watched = {};
     errno_place.forget_all();
 }

@@ -14,6 +14,7 @@
 #include "ptrace-agent/hold/wait_budget.hpp"
 #include "ptrace-agent/inject/call_place.hpp"
 #include "ptrace-agent/inject/errno_place.hpp"
+#include "ptrace-agent/inject/mapping_journal.hpp"
 #include "ptrace-agent/inject/native_code.hpp"
 #include "ptrace-agent/inject/runtime_map.hpp"
 #include "ptrace-agent/plant/known_text.hpp"
@@ -83,6 +84,7 @@ public:
     Statics statics;
     Slots slots;
     CallPlace call_place;
+    MappingJournal journal;
     Rescue rescue;
     RuntimeMap runtime;
     NativeCode native;
@@ -92,6 +94,11 @@ public:
     WatchedFunctions watched;
     ErrnoPlace errno_place;
     std::unique_ptr<UnwindState, DestroyUnwind> unwind; // created by unwind.cpp
+
+    // What LeftMappings has found out about killed agents: whether the text contains
+    // none of their patches, and whether some of their memory is still mapped.
+    bool text_was_original = false;
+    bool has_left_mappings = false;
 
     WaitBudget budget; // shared by all waits for threads in this memory
 

@@ -52,7 +52,7 @@ void Agent::run()
 {
     while (!sessions_.all_exited()) {
         tracees_.begin_turn();
-        if (releaser_.release_given_up()) {
+        if (releaser_.release_given_up() || releaser_.release_abandoned()) {
             continue;
         } else if (sessions_.rang()) {
             serve_clients();

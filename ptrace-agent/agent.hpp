@@ -103,13 +103,14 @@ private:
     HitHandler hits_{tracees_, injector_, trap_signals_, linker_, client_wait_};
     Follower follower_{tracees_, table_,        injector_, rseq_,
                        jumps_,   trap_signals_, linker_,   client_wait_};
+    LeftMappings left_{tracees_, injector_, trap_signals_};
     Releaser releaser_{tracees_, table_,        injector_, trap_signals_,
-                       hits_,    runtime_exit_, follower_};
+                       hits_,    runtime_exit_, follower_, left_};
     SessionCloser closer_{tracees_, table_,  injector_, jumps_,
                           hits_,    alarms_, releaser_};
     Planter planter_{tracees_,      table_,  injector_,    loader_,   jumps_,
                      trap_signals_, linker_, client_wait_, releaser_, closer_};
-    Grabber grabber_{tracees_, table_, trap_signals_, follower_, releaser_};
+    Grabber grabber_{tracees_, table_, trap_signals_, follower_, releaser_, left_};
     UprobeWatch uprobe_watch_{tracees_, alarms_, jumps_, client_wait_};
     Launcher launcher_{tracees_, table_, trap_signals_, linker_, client_wait_};
     std::shared_ptr<AddressSpace> ended_; // memory of the process that exited last

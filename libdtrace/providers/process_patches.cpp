@@ -9,6 +9,8 @@
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/address_space.hpp"
+#include "ptrace-agent/inject/call_stub.hpp"
+#include "ptrace-agent/inject/mapping_journal.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 
 #include <algorithm>
@@ -234,6 +236,8 @@ private:
                 add_jump_without_opcode(*changed);
             else if (difference.now[i] == int3)
                 add(ProcessPatch::breakpoint, at, 1, "a breakpoint (int3)");
+            else if (is_call_stub(at))
+                add_call_stub(at);
             else
                 add_unknown(difference, at);
             at = done_;
@@ -297,6 +301,22 @@ private:
             "the displacement of a jump to " + hex_text(to.value) +
                 ", whose opcode another tracer has overwritten");
         found_.patches.back().trampoline = to;
+    }
+
+    // Returns whether the address is the beginning of a stub for injected system calls.
+    bool is_call_stub(TargetAddr at) const
+    {
+        std::vector<std::byte> code(agent::block_of(at) - at);
+        return memory_.read(at, code) && !code.empty() &&
+               std::equal(code.begin(), code.end(), agent::call_stub().begin());
+    }
+
+    void add_call_stub(TargetAddr at)
+    {
+        add(ProcessPatch::unknown, at, agent::call_stub().size(),
+            "code with which a killed ptrace-agent made system calls; no thread "
+            "reaches it");
+        found_.patches.back().is_call_stub = true;
     }
 
     void add_unknown(const Difference& difference, TargetAddr at)
@@ -429,16 +449,18 @@ Result<LeftBehind> left_behind(const ProcessSymbols& symbols)
     ProcessPatches found;
     Runtime runtime(memory);
     runtime.find(symbols.maps(), found);
-    if (found.runtime.value == 0)
-        return left;
+    left.any_memory = std::ranges::any_of(symbols.maps().all(), agent::is_journal);
     left.runtimes = runtime.images(symbols.maps());
     std::erase_if(left.runtimes,
                   [&](TargetAddr at) { return !runtime.is_of_our_version(at); });
     std::vector<Difference> differences =
         text_differences(symbols.pid(), memory, symbols.maps(), found.notes);
     Explain(memory, symbols.maps(), runtime, found).all(differences);
+    left.all_known = found.notes.empty();
     for (const ProcessPatch& patch : found.patches) {
-        if (patch.kind == ProcessPatch::unknown)
+        left.any_memory = left.any_memory || patch.is_call_stub;
+        const bool is_ours = left.any_memory || found.runtime.value != 0;
+        if (patch.kind == ProcessPatch::unknown || !is_ours)
             continue;
         for (const Difference& difference : differences)
             add_left(difference, patch, left.texts);

@@ -72,9 +72,8 @@ private:
 } // namespace
 
 ProcessMemory::ProcessMemory(pid_t pid)
-    : pages_(::open(proc_path(pid, "pagemap").c_str(), O_RDONLY | O_CLOEXEC))
+    : page_map_(pid), mem_(::open(proc_path(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC))
 {
-    mem_ = Fd(::open(proc_path(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 bool ProcessMemory::read(TargetAddr from, std::span<std::byte> into) const
@@ -85,21 +84,12 @@ bool ProcessMemory::read(TargetAddr from, std::span<std::byte> into) const
 
 std::vector<TargetAddr> ProcessMemory::own_pages(const Mapping& mapping) const
 {
-    constexpr std::uint64_t present = 1ull << 63, swapped = 1ull << 62,
-                            of_file = 1ull << 61;
-    std::vector<std::uint64_t> entries((mapping.end - mapping.begin) / page_bytes);
-    std::size_t bytes = entries.size() * sizeof(std::uint64_t);
-    bool known = ::pread(pages_.get(), entries.data(), bytes,
-                         static_cast<off_t>(mapping.begin.value / page_bytes *
-                                            sizeof(std::uint64_t))) ==
-                 static_cast<ssize_t>(bytes);
+    const auto states = page_map_.pages(mapping.begin, mapping.end - mapping.begin);
     std::vector<TargetAddr> pages;
-    for (std::size_t i = 0; i < entries.size(); i++) {
-        bool own = (entries[i] & swapped) != 0 ||
-                   ((entries[i] & present) != 0 && (entries[i] & of_file) == 0);
-        if (own || !known)
+    const std::size_t n_pages = (mapping.end - mapping.begin) / page_bytes;
+    for (std::size_t i = 0; i < n_pages; i++)
+        if (states.empty() || states[i].is_own())
             pages.push_back(mapping.begin + i * page_bytes);
-    }
     return pages;
 }
 

@@ -5,6 +5,7 @@
 #include "base/fd.hpp"
 #include "base/target_addr.hpp"
 #include "process/maps.hpp"
+#include "process/page_map.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -35,7 +36,8 @@ public:
     std::vector<TargetAddr> own_pages(const Mapping& mapping) const;
 
 private:
-    Fd mem_, pages_;
+    PageMap page_map_;
+    Fd mem_; // opened last, so that errno is that of its failure
 };
 
 // A range of bytes that begins and ends with a byte that differs from the file.

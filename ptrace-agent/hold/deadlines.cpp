@@ -124,6 +124,22 @@ void Tracees::give_up(AddressSpace& space, const char* why)
     Mailbox::ring_in_ms(1);
 }
 
+void Tracees::abandon(std::shared_ptr<AddressSpace> space)
+{
+    abandoned_.push_back(std::move(space));
+    Mailbox::ring_in_ms(1);
+}
+
+// Returns null if there is no such address space.
+std::shared_ptr<AddressSpace> Tracees::take_abandoned()
+{
+    if (abandoned_.empty())
+        return nullptr;
+    auto first = std::move(abandoned_.front());
+    abandoned_.pop_front();
+    return first;
+}
+
 std::optional<std::pair<pid_t, std::string>> Tracees::take_given_up()
 {
     if (given_up_.empty())

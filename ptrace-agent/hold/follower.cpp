@@ -53,6 +53,7 @@ static Inheritance inheritance_of(const Process& parent)
         add(at, bytes);
     for (auto [at, bytes] : space.slots.pages())
         add(at, bytes);
+    all.journal = space.journal;
     return all;
 }
 
@@ -97,7 +98,7 @@ void Follower::drop_inherited(StoppedWorld& world, const Inheritance& inherited)
         Thread* thread = world.any_thread();
         if (thread != nullptr && get_regs(thread->tid, user) &&
             TargetAddr{user.rip} - at >= bytes)
-            (void)injector_.call(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+            injector_.unmap_ours(*thread, at, bytes);
     }
 }
 
@@ -110,6 +111,7 @@ void Follower::begin(Thread& newborn)
     const bool by_kernel = newborn.process->by_kernel();
     StoppedWorld world(tracees_, space);
     space->statics = std::move(inherited.statics);
+    space->journal.inherit(*space, inherited.journal);
     drop_inherited(world, inherited);
     if (Thread* thread = world.any_thread(); thread != nullptr && !by_kernel)
         injector_.ensure_slots(*thread);
@@ -326,6 +328,19 @@ void Follower::forked(Thread& parent, pid_t child)
     tracees_.sessions().send_event(parent.process->sessions() & ~followers, event);
 }
 
+// Returns whether the processes in an address space are traced only because a target
+// shared their memory. Children that a target creates are traced for another reason,
+// because their probes fire, too.
+bool Follower::has_only_old_guests(const AddressSpace& space) const
+{
+    return std::ranges::all_of(tracees_.processes(), [&](const auto& each) {
+        const Process& process = *each.second;
+        return process.space.get() != &space || process.is_old_guest;
+    });
+}
+
+// A target gets a new address space. Then the main loop releases the processes that
+// shared the old one, if has_only_old_guests() is true.
 void Follower::begin_program(Thread& thread)
 {
     Process& process = *thread.process;
@@ -373,6 +388,8 @@ void Follower::begin_program(Thread& thread)
         // must not use restartable sequences.
         rseq_.end(*before);
     }
+    if (guest != 0 && has_only_old_guests(*before))
+        tracees_.abandon(before);
     process.trap_blocked.clear();
     // execve(2) resets a handler, but not SIG_IGN.
     if (process.trap_action.handler > 1)

@@ -63,6 +63,7 @@ private:
     // Restores the text of a child that has its own memory. Then follows the child, or
     // detaches from it.
     void forked(Thread& parent, pid_t child);
+    bool has_only_old_guests(const AddressSpace& space) const;
     // Makes a child a target. Returns false if there is no reason to trace the child.
     // The child is already stopped at its first instruction, and its text is already
     // restored.

@@ -18,12 +18,24 @@
 #include <fcntl.h>
 #include <optional>
 #include <sched.h>
-#include <sstream>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace dt::agent {
+
+// If another thread than the leader calls execve(2), the kernel removes the leader without
+// a report, and gives its tid to the other thread. Removes the record of such a leader.
+static void forget_replaced_leader(Tracees& tracees, Process& process)
+{
+    const pid_t pid = process.pid;
+    Thread* leader = tracees.find_thread(pid);
+    if (leader == nullptr || leader->process != &process || leader->is_stopped() ||
+        status_number(thread_status(pid, pid), "TracerPid") ==
+            static_cast<std::uint64_t>(getpid()))
+        return;
+    tracees.forget_thread(*leader);
+}
 
 // Repeats passes over the list of threads until a pass finds no new thread. This is
 // necessary because a thread may create another thread and exit before it is seized.
@@ -75,6 +87,8 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
         }
         if (tracees_.find_process(pid) == nullptr) // `process` is destroyed
             return Error{Code::not_found, "it exited during the attempt"};
+        if (interrupted)
+            forget_replaced_leader(tracees_, process);
         if (ends == 0)
             ends = monotonic_ns() + stop_timeout_ns;
     }
@@ -111,13 +125,10 @@ static std::string memory_layout(pid_t pid)
 {
     constexpr int start_code = 26, start_stack = 28, start_data = 45, env_end = 51;
     const std::string stat = read_proc_file(pid, "stat");
-    std::istringstream words(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
-    std::string layout, word;
-    for (int field = 3; words >> word; ++field) {
-        if ((field >= start_code && field <= start_stack) ||
-            (field >= start_data && field < env_end))
-            layout += word + " ";
-    }
+    std::string layout;
+    for (int field = start_code; field < env_end; ++field)
+        if (field <= start_stack || field >= start_data)
+            layout += std::to_string(stat_number(stat, field)) + " ";
     return layout;
 }
 
@@ -171,13 +182,18 @@ Result<bool> Grabber::seize_guests(pid_t target, std::set<pid_t>& known)
                 return Error{Code::permission, "it shares the memory of dtrace"};
             Process& guest = tracees_.add_process(pid, space);
             guest.parent = target;
+            guest.is_old_guest = true;
             auto seized = seize_all(guest, ends);
             Process* left = tracees_.find_process(pid);
             if (left != nullptr && left->threads.empty())
                 tracees_.remove_process(pid);
             if (!seized && seized.error().code != Code::not_found)
-                return seized.error().during("process " + std::to_string(pid) +
-                                             " shares its memory");
+                return Error{seized.error().code,
+                             "process " + std::to_string(pid) +
+                                 " shares its memory, and would be killed by dtrace's "
+                                 "breakpoints because dtrace cannot trace it: " +
+                                 seized.error().text,
+                             seized.error().sys};
             found_new = found_new || seized;
         }
         if (found_new)
@@ -202,6 +218,15 @@ bool Grabber::has_missed_thread(const Process& process)
                       status_number(thread_status(process.pid, tid), "TracerPid") !=
                           static_cast<std::uint64_t>(getpid());
            });
+}
+
+std::vector<pid_t> Grabber::members_of(const AddressSpace& space) const
+{
+    std::vector<pid_t> members;
+    for (const auto& [pid, process] : tracees_.processes())
+        if (process->space.get() == &space)
+            members.push_back(pid);
+    return members;
 }
 
 // Returns whether the process has exited and has been reaped. Its pid may now belong to
@@ -261,6 +286,7 @@ Reply Grabber::grab(Reader& in)
         if (known->no_events)
             return Error{Code::busy, doing + ": it is being released; try again"};
         known->interests[session];
+        known->is_old_guest = false;
         return Writer().put(known->n_execs).body();
     }
     Fd requested(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -308,9 +334,19 @@ Reply Grabber::grab(Reader& in)
     auto seize_missed = [&] {
         if (tracees_.find_process(pid) == nullptr)
             return false;
-        const bool missed = has_missed_thread(process);
-        if (missed)
-            seized = seize_all(process, seize_ends);
+        bool missed = false;
+        for (pid_t member : members_of(*process.space)) {
+            Process* each = tracees_.find_process(member);
+            if (!seized || each == nullptr || !has_missed_thread(*each))
+                continue;
+            missed = true;
+            seized = seize_all(*each, seize_ends);
+            // A guest may exit meanwhile.
+            if (!seized && member != pid && seized.error().code == Code::not_found)
+                seized = Ok{};
+        }
+        if (tracees_.find_process(pid) == nullptr)
+            return false;
         auto guests = seized ? seize_guests(pid, no_guests) : Result<bool>(false);
         if (!guests)
             seized = guests.error();
@@ -348,8 +384,8 @@ Reply Grabber::grab(Reader& in)
     return Writer().put(process.n_execs).body();
 }
 
-// Restores the text that a dead tracer has left patched. The tracer's trampolines stay
-// mapped, because a thread may be in one.
+// Restores the text that a dead tracer has left patched, and removes the rest of what it
+// has left.
 Reply Grabber::put_back(Reader& in)
 {
     auto process = tracees_.find_target(in.get<pid_t>(), "restore the text of");
@@ -361,6 +397,7 @@ Reply Grabber::put_back(Reader& in)
     if ((*process)->interests.size() > 1)
         return Body{};
     StoppedWorld world(tracees_, space);
+    bool restored = true;
     for (std::uint32_t i = 0; i < n_texts; ++i) {
         auto at = in.get<TargetAddr>();
         auto n = in.get<std::uint32_t>();
@@ -369,13 +406,19 @@ Reply Grabber::put_back(Reader& in)
         std::vector<std::byte> text(n);
         if (!in.ok())
             return Error{Code::invalid, "restore text: the request is truncated"};
-        if (space->read_text(at, text) && text == now && !space->write_text(at, before))
+        if (!space->read_text(at, text) || text != now)
+            restored = restored && text == before;
+        else if (!space->write_text(at, before))
             return Error{Code::io, "restore the text that a killed ptrace-agent had "
                                    "patched: the text cannot be written"};
     }
     auto n_runtimes = in.get<std::uint32_t>();
     for (TargetAddr image : in.array<TargetAddr>(n_runtimes))
         lower_left(space->mem(), space->proc_tid(), image);
+    const bool all_known = in.get<bool>();
+    if (!in.ok())
+        return Error{Code::invalid, "restore text: the request is truncated"};
+    left_.remove(world, restored && all_known);
     return Body{};
 }
 

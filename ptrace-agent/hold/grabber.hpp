@@ -23,9 +23,9 @@ namespace dt::agent {
 class Grabber {
 public:
     Grabber(Tracees& tracees, TracepointTable& table, TrapSignals& trap_signals,
-            Follower& follower, Releaser& releaser)
+            Follower& follower, Releaser& releaser, LeftMappings& left)
         : tracees_(tracees), table_(table), trap_signals_(trap_signals),
-          follower_(follower), releaser_(releaser)
+          follower_(follower), releaser_(releaser), left_(left)
     {
     }
 
@@ -49,6 +49,8 @@ private:
     // Reads the signal masks, and the actions for SIGTRAP, of all processes in a stopped
     // address space.
     void learn_signals(StoppedWorld& world);
+    // Returns the processes that run in the address space.
+    std::vector<pid_t> members_of(const AddressSpace& space) const;
     // Returns whether the process seems to have a thread that is not traced.
     bool has_missed_thread(const Process& process);
     // Waits for a thread that is inside execve(2). Returns false if there is no such
@@ -60,6 +62,7 @@ private:
     TrapSignals& trap_signals_;
     Follower& follower_;
     Releaser& releaser_;
+    LeftMappings& left_;
     // The memory layouts of all processes, as with_layout() last found them.
     std::unordered_map<pid_t, std::string> layouts_;
 };

@@ -136,14 +136,9 @@ Error explain_refusal(pid_t pid, int error)
 
 static bool is_kernel_thread(pid_t pid)
 {
-    constexpr unsigned long pf_kthread = 0x00200000; // include/linux/sched.h
-    std::string stat = read_proc_file(pid, "stat");
-    unsigned long flags = 0; // after ")": state ppid pgrp session tty tpgid flags
-    std::size_t name_end = stat.rfind(')');
-    return name_end != std::string::npos &&
-           std::sscanf(stat.c_str() + name_end, ") %*c %*d %*d %*d %*d %*d %lu",
-                       &flags) == 1 &&
-           (flags & pf_kthread) != 0;
+    constexpr std::uint64_t pf_kthread = 0x00200000; // include/linux/sched.h
+    constexpr int flags = 9; // number of the field in proc(5), stat
+    return (stat_number(read_proc_file(pid, "stat"), flags) & pf_kthread) != 0;
 }
 
 Result<Ok> check_grabbable(pid_t pid)

@@ -118,7 +118,7 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
     space.budget.restart(limit_ns);
     auto unmap = [&](TargetAddr at, std::uint64_t bytes) {
         if (Thread* thread = world.any_thread())
-            (void)injector_.call(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+            injector_.unmap_ours(*thread, at, bytes);
     };
     unmap(runtime.image, runtime.region_bytes);
     for (const auto& [session, memory] : runtime.sessions())
@@ -253,9 +253,10 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     trap_signals_.remove_rescue(world, all_stopped);
     for (auto [page, bytes] : space->slots.pages()) {
         if (Thread* thread = all_stopped ? world.any_thread() : nullptr)
-            (void)injector_.call(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
+            injector_.unmap_ours(*thread, page, bytes);
     }
     space->slots.forget_pages();
+    left_.remove_at_release(world);
     const TargetAddr stub_in_use =
         injector_.is_stub_in_use(*space) ? space->call_place.stub() : TargetAddr{};
     // The stub must be removed before the threads are detached.
@@ -344,6 +345,16 @@ bool Releaser::release_given_up()
     table_.reclaim();
     for (const auto& [pid, sessions] : targets)
         report_given_up(sessions, pid, why);
+    return true;
+}
+
+bool Releaser::release_abandoned()
+{
+    const std::shared_ptr<AddressSpace> space = tracees_.take_abandoned();
+    if (space == nullptr)
+        return false;
+    release(space);
+    table_.reclaim();
     return true;
 }
 

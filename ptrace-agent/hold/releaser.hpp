@@ -20,6 +20,7 @@
 #pragma once
 
 #include "ptrace-agent/hold/follower.hpp"
+#include "ptrace-agent/hold/left_mappings.hpp"
 #include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/runtime_exit.hpp"
@@ -42,10 +43,10 @@ class Releaser {
 public:
     Releaser(Tracees& tracees, TracepointTable& table, Injector& injector,
              TrapSignals& trap_signals, HitHandler& hits, RuntimeExit& runtime_exit,
-             Follower& follower)
+             Follower& follower, LeftMappings& left)
         : tracees_(tracees), table_(table), injector_(injector),
           trap_signals_(trap_signals), hits_(hits), runtime_exit_(runtime_exit),
-          follower_(follower)
+          follower_(follower), left_(left)
     {
     }
 
@@ -58,6 +59,9 @@ public:
     // its memory. Called only while no world is stopped. Returns false if there is no
     // such process.
     bool release_given_up();
+    // Releases the processes in one address space that has no target any more. Called only
+    // while no world is stopped. Returns false if there is no such address space.
+    bool release_abandoned();
     // Releases all targets, in rounds. Called when the consumer has exited.
     void release_everything();
 
@@ -102,6 +106,7 @@ private:
     HitHandler& hits_;
     RuntimeExit& runtime_exit_;
     Follower& follower_;
+    LeftMappings& left_;
     // Number of targets whose unmapping took more than a quarter of its time limit,
     // since the consumer exited.
     std::size_t n_slow_unmaps_ = 0;

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <csignal>
 #include <set>
-#include <sys/syscall.h>
 
 namespace dt::agent {
 
@@ -163,7 +162,7 @@ bool SessionCloser::unmap_left(StoppedWorld& world)
         const auto [at, bytes, arena, is_left] = space.runtime.sessions().at(session);
         jumps_.drop_session(space, session);
         space.runtime.remove_session(session);
-        (void)injector_.call(*caller, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+        injector_.unmap_ours(*caller, at, bytes);
     }
     return all_done;
 }

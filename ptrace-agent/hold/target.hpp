@@ -198,6 +198,7 @@ struct InheritedSite {
 struct Inheritance {
     std::vector<InheritedSite> sites; // ascending by address
     std::vector<std::pair<TargetAddr, std::uint64_t>> mappings;
+    MappingJournal journal; // lists these mappings
     Statics statics; // their semaphores are incremented in the child's memory, too
 };
 
@@ -249,8 +250,10 @@ struct Process {
     bool no_events = false;    // being released or killed, so it sends no events
     std::uint32_t n_execs = 0; // execs that were reported to the clients
     int library_changes = 0;   // library changes that were reported to the clients
-    pid_t parent = 0;          // for a vfork child: the process whose memory it shares
-    Inheritance inherited;     // for a followed child until its probes are planted
+    // It shared a target's memory when the target was grabbed. Not a target itself.
+    bool is_old_guest = false;
+    pid_t parent = 0;      // for a vfork child: the process whose memory it shares
+    Inheritance inherited; // for a followed child until its probes are planted
     TrapAction trap_action;
     // The key is a signal mask without SIGTRAP. The value says whether threads with
     // this mask also block SIGTRAP. Nothing is recorded when a thread hits a

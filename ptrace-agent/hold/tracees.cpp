@@ -98,13 +98,18 @@ void Tracees::drop_thread(Thread& thread, WaitStatus status)
 void Tracees::remove_thread(Thread& thread)
 {
     Process& process = *thread.process;
+    forget_thread(thread);
+    if (process.threads.empty())
+        processes_.erase(process.pid);
+}
+
+void Tracees::forget_thread(Thread& thread)
+{
     const pid_t tid = thread.tid;
     if (last_ == &thread)
         last_ = nullptr;
     threads_.erase(tid);
-    process.threads.erase(tid);
-    if (process.threads.empty())
-        processes_.erase(process.pid);
+    thread.process->threads.erase(tid);
 }
 
 void Tracees::remove_process(pid_t pid)

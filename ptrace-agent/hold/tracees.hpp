@@ -101,6 +101,7 @@ public:
     // removes the process, too.
     void drop_thread(Thread& thread, WaitStatus status);
     void remove_thread(Thread& thread); // after it was detached
+    void forget_thread(Thread& thread); // keeps the process, even without threads
     void remove_process(pid_t pid);
     // Removes the other threads of the process, after this thread has executed a
     // program.
@@ -155,6 +156,9 @@ public:
     // of a sentence.
     void leave_late(Thread& thread, const char* why);
     void give_up(AddressSpace& space, const char* why);
+    // Makes the main loop release the processes in an address space without targets.
+    void abandon(std::shared_ptr<AddressSpace> space);
+    std::shared_ptr<AddressSpace> take_abandoned();
     // Returns the owner of an address space that was given up, and the reason.
     std::optional<std::pair<pid_t, std::string>> take_given_up();
 
@@ -176,6 +180,7 @@ private:
     std::set<pid_t> late_children_; // detached at their first stop
     std::deque<pid_t> ready_;
     std::deque<std::pair<pid_t, std::string>> given_up_;
+    std::deque<std::shared_ptr<AddressSpace>> abandoned_;
     std::uint64_t turn_ = 0;
     bool secures_hits_ = false;
 };

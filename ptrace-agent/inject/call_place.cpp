@@ -9,7 +9,7 @@
 
 namespace dt::agent {
 
-static void clear_stub(int mem, TargetAddr at)
+void CallPlace::clear_stub(int mem, TargetAddr at)
 {
     std::vector<std::byte> zeros(call_stub().size());
     // Ignore a failure, because the process may have exited.

@@ -30,6 +30,7 @@ public:
     void keep_stub(TargetAddr at) { stub_ = at; }
     // Overwrites the stub with the zeros that were there before.
     void remove_stub(AddressSpace& space);
+    static void clear_stub(int mem, TargetAddr at);
     // Overwrites the copy of the stub in the memory of a forked child.
     void remove_stub_in(pid_t child) const;
 

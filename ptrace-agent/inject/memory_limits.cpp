@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/inject/memory_limits.hpp"
 
-#include "base/fd.hpp"
-#include "base/page_bytes.hpp"
+#include "process/page_map.hpp"
 #include "process/proc_files.hpp"
 
-#include <fcntl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 namespace dt::agent {
 
@@ -42,12 +39,9 @@ FutureLocks future_locks(pid_t pid, std::uint64_t locked_before, TargetAddr page
 {
     if (locked_kib(pid) <= locked_before)
         return FutureLocks::none;
-    Fd map(open(proc_path(pid, "pagemap").c_str(), O_RDONLY | O_CLOEXEC));
-    std::uint64_t entry = 0; // proc_pid_pagemap(5); bit 63 is set for a present page
-    auto at = static_cast<off_t>(page.value / page_bytes * sizeof entry);
-    bool known =
-        map && pread(map.get(), &entry, sizeof entry, at) == ssize_t(sizeof entry);
-    return known && entry >> 63 == 0 ? FutureLocks::on_fault : FutureLocks::at_once;
+    const auto pages = PageMap(pid).pages(page, 1);
+    const bool is_absent = !pages.empty() && !pages[0].is_present();
+    return is_absent ? FutureLocks::on_fault : FutureLocks::at_once;
 }
 
 } // namespace dt::agent

@@ -63,24 +63,45 @@ static TargetAddr stub_place(const Mapping& mapping)
     return {(mapping.end.value - call_stub().size() - 16) & ~15ull};
 }
 
+static bool may_hold_stub(const Mapping& mapping)
+{
+    return mapping.executable && mapping.readable && !mapping.writable &&
+           mapping.end - mapping.begin >= page_bytes && !call_stub().empty();
+}
+
+// Returns whether the place for a stub in the mapping contains one.
+static bool has_stub(const AddressSpace& space, const Mapping& mapping)
+{
+    const TargetAddr at = stub_place(mapping);
+    std::vector<std::byte> text(block_of(at) - at);
+    return space.read_text(at, text) &&
+           std::equal(text.begin(), text.end(), call_stub().begin());
+}
+
+std::vector<TargetAddr> Injector::left_stubs(const AddressSpace& space,
+                                             const std::vector<Mapping>& mappings) const
+{
+    std::vector<TargetAddr> stubs;
+    for (const Mapping& mapping : mappings)
+        if (may_hold_stub(mapping) && mapping.is_file() && has_stub(space, mapping) &&
+            stub_place(mapping) != space.call_place.stub())
+            stubs.push_back(stub_place(mapping));
+    return stubs;
+}
+
 // Returns whether the mapping contains a stub that can be reused: a killed agent has
 // left the stub, and no thread is in it. A second stub cannot be written, because a
 // mapping has only one place for a stub.
 static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
                          const std::vector<Thread*>& threads)
 {
-    std::span<const std::byte> stub = call_stub();
     const TargetAddr at = stub_place(mapping);
-    const std::size_t n_code = block_of(at) - at;
-    std::vector<std::byte> text(n_code);
-    if (mapping.end - mapping.begin < page_bytes || !space.read_text(at, text) ||
-        !std::equal(text.begin(), text.end(), stub.begin()))
-        return false;
-    return std::all_of(threads.begin(), threads.end(), [&](const Thread* thread) {
-        user_regs_struct user;
-        return thread->is_stopped() && get_regs(thread->tid, user) &&
-               TargetAddr{user.rip} - at >= stub.size();
-    });
+    return has_stub(space, mapping) &&
+           std::all_of(threads.begin(), threads.end(), [&](const Thread* thread) {
+               user_regs_struct user;
+               return thread->is_stopped() && get_regs(thread->tid, user) &&
+                      TargetAddr{user.rip} - at >= call_stub().size();
+           });
 }
 
 // Reuses a stub that a killed agent has left, or writes a new one. Returns false if no
@@ -89,17 +110,13 @@ static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
                        const std::vector<Thread*>& threads)
 {
     std::span<const std::byte> stub = call_stub();
-    auto may_hold = [&](const Mapping& mapping) {
-        return mapping.executable && mapping.readable && !mapping.writable &&
-               !stub.empty();
-    };
     for (const Mapping& mapping : all)
-        if (may_hold(mapping) && is_left_stub(space, mapping, threads)) {
+        if (may_hold_stub(mapping) && is_left_stub(space, mapping, threads)) {
             space.call_place.use_stub(stub_place(mapping));
             return true;
         }
     for (const Mapping& mapping : all) {
-        if (!may_hold(mapping) || !has_slack(space, mapping))
+        if (!may_hold_stub(mapping) || !has_slack(space, mapping))
             continue;
         if (!space.write_text(stub_place(mapping), stub))
             continue;
@@ -379,9 +396,8 @@ bool Injector::ensure_slots(Thread& thread)
         return false;
     // The agent writes the page through /proc/PID/mem. The page is never writable, so
     // even a program with PR_SET_MDWE may map it.
-    auto page = call(thread, SYS_mmap,
-                     {0, slot_page_bytes, PROT_READ | PROT_EXEC,
-                      MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0});
+    auto page =
+        map_ours(thread, {Ours::slots, {}, slot_page_bytes, PROT_READ | PROT_EXEC});
     if (!page) {
         if (page.error().code != Code::gone)
             space.call_place.refuse(page.error().text);

@@ -41,9 +41,20 @@ RemoteMappings::~RemoteMappings()
     for (int fd : fds_)
         (void)call(SYS_close, {static_cast<std::uint64_t>(fd)});
     for (auto [at, bytes] : undone_)
-        (void)call(SYS_munmap, {at.value, bytes});
+        if (Thread* thread = tracees_.find_thread(tid_))
+            injector_.unmap_ours(*thread, at, bytes);
     if (locks_ == FutureLocks::at_once)
         (void)call(SYS_mlockall, {MCL_FUTURE});
+}
+
+// Turns a negative errno value into an Error.
+static Result<std::uint64_t> checked(Result<std::uint64_t> value, const char* step)
+{
+    if (!value || *value <= ~4095ull)
+        return value;
+    return Error{Code::unsupported,
+                 std::string(step) + ": " + std::strerror(-static_cast<int>(*value)),
+                 -static_cast<int>(*value)};
 }
 
 Result<std::uint64_t>
@@ -52,15 +63,7 @@ RemoteMappings::call(long number, std::array<std::uint64_t, 6> args, const char*
     Thread* thread = tracees_.find_thread(tid_);
     if (thread == nullptr)
         return Error{Code::gone, "it ended"};
-    auto value = injector_.call(*thread, number, args);
-    if (!value)
-        return value;
-    if (*value > ~4095ull)
-        return Error{Code::unsupported,
-                     std::string(step) + ": " +
-                         std::strerror(-static_cast<int>(*value)),
-                     -static_cast<int>(*value)};
-    return value;
+    return checked(injector_.call(*thread, number, args), step);
 }
 
 Result<TargetAddr> RemoteMappings::map(TargetAddr at, std::uint64_t bytes,
@@ -77,28 +80,53 @@ Result<TargetAddr> RemoteMappings::map(TargetAddr at, std::uint64_t bytes,
     return TargetAddr{*mapped};
 }
 
-// Returns an address for a region. The region is 16 GiB below the highest text of a
-// file, or below the previous region. Returns 0 if there is not enough space. Addresses
-// near the text are left free for trampolines.
+// Returns an address for a region. The region is at least 16 GiB below the highest text
+// of a file, or below the previous region. Returns 0 if there is not enough space.
+// Addresses near the text are left free for trampolines.
 TargetAddr RemoteMappings::far_from_text(std::uint64_t bytes)
 {
     constexpr std::uint64_t distance = 16ull << 30;
+    const std::vector<Mapping> mappings = mappings_of(space_->proc_tid());
     if (far_.value == 0) {
-        for (const Mapping& m : mappings_of(space_->proc_tid()))
+        for (const Mapping& m : mappings)
             if (m.executable && !m.path.empty() && m.path[0] == '/')
                 far_ = m.begin; // the last mapping in the loop is the highest
     }
     if (far_.value <= distance + bytes)
         return {};
     far_ = TargetAddr{(far_.value - distance - bytes) & ~(page_bytes - 1)};
+    // A region of a killed agent may be here. The kernel merges adjacent mappings, so
+    // pages between the regions stay free.
+    for (auto m = mappings.rbegin(); m != mappings.rend(); ++m) {
+        if (m->end.value + page_bytes <= far_.value)
+            break;
+        if (m->begin.value >= far_.value + bytes + page_bytes)
+            continue;
+        if (m->begin.value <= bytes + 2 * page_bytes)
+            return {};
+        far_ =
+            TargetAddr{(m->begin.value - bytes - 2 * page_bytes) & ~(page_bytes - 1)};
+    }
     return far_;
 }
 
-Result<TargetAddr> RemoteMappings::reserve(std::uint64_t bytes, const char* step)
+Result<TargetAddr> RemoteMappings::map_ours(const OurMapping& wanted, const char* step)
 {
-    TargetAddr wanted = far_from_text(bytes);
-    auto at = map(wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                  no_fd, step);
+    Thread* thread = tracees_.find_thread(tid_);
+    if (thread == nullptr)
+        return Error{Code::gone, "it ended"};
+    auto at = checked(injector_.map_ours(*thread, wanted), step);
+    if (!at)
+        return at.error();
+    return TargetAddr{*at};
+}
+
+Result<TargetAddr> RemoteMappings::reserve(Ours kind, std::uint64_t bytes,
+                                           std::uint64_t n_inherited, const char* step)
+{
+    auto at = map_ours({kind, far_from_text(bytes), bytes, PROT_NONE, MAP_NORESERVE,
+                        false, n_inherited},
+                       step);
     if (at)
         undone_.emplace_back(*at, bytes);
     return at;
@@ -178,8 +206,8 @@ static Result<Ok> send_fds(int socket, const std::array<int, 3>& fds,
 Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> agent_fds)
 {
     std::uint64_t locked = locked_kib(space_->owner());
-    auto page = map({}, scratch_bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, no_fd, "map a scratch page");
+    auto page = map_ours({Ours::page, {}, scratch_bytes, PROT_READ | PROT_WRITE},
+                         "map a scratch page");
     if (!page)
         return page.error();
     locks_ = future_locks(space_->owner(), locked, *page);

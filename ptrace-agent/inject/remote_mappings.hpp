@@ -38,8 +38,9 @@ public:
     Result<TargetAddr> map(TargetAddr at, std::uint64_t bytes, int protection,
                            int flags, int fd, const char* step);
     // Reserves address space, far from the text if possible. map() can replace parts of
-    // it.
-    Result<TargetAddr> reserve(std::uint64_t bytes, const char* step);
+    // it. A forked child will inherit only the first `n_inherited` bytes.
+    Result<TargetAddr> reserve(Ours kind, std::uint64_t bytes,
+                               std::uint64_t n_inherited, const char* step);
     // Makes the destructor keep the reserved regions mapped.
     void keep() { undone_.erase(undone_.begin() + 1, undone_.end()); }
 
@@ -57,6 +58,7 @@ public:
     bool hang_bells(TargetAddr at);
 
 private:
+    Result<TargetAddr> map_ours(const OurMapping& wanted, const char* step);
     TargetAddr far_from_text(std::uint64_t bytes);
     template <std::size_t n> Result<std::array<int, n>> free_numbers();
     Fd take(int fd); // returns a copy of the target's descriptor, or an empty Fd

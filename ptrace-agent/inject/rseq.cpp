@@ -20,6 +20,18 @@ static bool get_rseq(pid_t tid, RseqConfiguration& now)
            static_cast<long>(sizeof now);
 }
 
+std::optional<TargetAddr> armed_sequence(AddressSpace& space, pid_t tid)
+{
+    RseqConfiguration now;
+    TargetAddr armed;
+    if (!get_rseq(tid, now) || now.pointer == 0)
+        return armed; // without this request of ptrace(2), no code of ours uses sequences
+    if (!space.read_value(TargetAddr{now.pointer + offsetof(struct rseq, rseq_cs)},
+                          armed.value))
+        return std::nullopt;
+    return armed;
+}
+
 // Returns the address of the cpu_id of a thread with this fs_base.
 static TargetAddr cpu_id_of(const native::RseqArea& area, std::uint64_t fs_base)
 {

@@ -17,7 +17,13 @@
 
 #include "ptrace-agent/hold/tracees.hpp"
 
+#include <optional>
+
 namespace dt::agent {
+
+// Returns the address of the descriptor of the sequence that a stopped thread is in, or
+// 0 if it is in none. Returns nothing if that cannot be read.
+std::optional<TargetAddr> armed_sequence(AddressSpace& space, pid_t tid);
 
 class RseqAreas {
 public:

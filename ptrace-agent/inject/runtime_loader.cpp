@@ -133,7 +133,8 @@ struct RuntimeLoader::Layout {
 Result<TargetAddr> RuntimeLoader::map_image(RemoteMappings& mappings, int config)
 {
     const auto image =
-        mappings.reserve(DT_RT_REGION_BYTES, "reserve address space for the runtime");
+        mappings.reserve(Ours::runtime, DT_RT_REGION_BYTES, DT_RT_REGION_BYTES,
+                         "reserve address space for the runtime");
     if (!image)
         return image.error();
     constexpr int own = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
@@ -179,7 +180,8 @@ Result<Ok> RuntimeLoader::map_parts(RemoteMappings& mappings,
 Result<Ok> RuntimeLoader::map_session(RemoteMappings& mappings, const ArenaMap& arena,
                                       int program, int data, Layout& layout)
 {
-    auto at = mappings.reserve(layout.bytes, "reserve address space for the arena");
+    auto at = mappings.reserve(Ours::session, layout.bytes, 0,
+                               "reserve address space for the arena");
     if (!at)
         return at.error();
     layout.at = *at;

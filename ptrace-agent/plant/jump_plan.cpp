@@ -25,9 +25,9 @@
 #include "ptrace-agent/plant/site_extents.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 namespace dt::agent {
 
@@ -61,13 +61,9 @@ struct Gap {
 static Gap heap_room(pid_t pid)
 {
     constexpr int start_brk = 47; // number of the field in proc(5), stat
-    std::string stat = read_proc_file(pid, "stat", 2048);
-    std::size_t at = stat.rfind(')');
-    for (int field = 2; at != std::string::npos && field < start_brk; ++field)
-        at = stat.find(' ', at + 1);
-    if (at == std::string::npos)
+    TargetAddr heap{stat_number(read_proc_file(pid, "stat", 2048), start_brk)};
+    if (heap.value == 0)
         return {};
-    TargetAddr heap{std::strtoull(stat.c_str() + at, nullptr, 10)};
     return {heap, heap + near_heap};
 }
 
@@ -91,6 +87,50 @@ static std::vector<Gap> gaps_between(const std::vector<Mapping>& mappings, Gap h
         gaps.push_back({from, {highest_address}});
     return gaps;
 }
+
+// The mappings of the target and the gaps between them. They are read again only after
+// an area was mapped or could not be mapped. Reading them for each window would take
+// seconds in a large program that has no free space.
+class Surroundings {
+public:
+    Surroundings(AddressSpace& space, Room& room) : space_(space), room_(room) {}
+
+    AddressSpace& space() { return space_; }
+    const std::vector<Mapping>& mappings()
+    {
+        read();
+        return mappings_;
+    }
+    const std::vector<Gap>& gaps()
+    {
+        read();
+        return gaps_;
+    }
+    bool add_area(TargetAddr at, std::uint64_t bytes, Room::Holds holds)
+    {
+        is_known_ = false;
+        if (!room_.map(at, bytes, holds))
+            return false;
+        space_.patches.areas.emplace_back(at, bytes);
+        space_.patches.space().add_area(at, bytes);
+        return true;
+    }
+
+private:
+    void read()
+    {
+        if (std::exchange(is_known_, true))
+            return;
+        mappings_ = room_.mappings();
+        gaps_ = gaps_between(mappings_, heap_room(space_.owner()));
+    }
+
+    AddressSpace& space_;
+    Room& room_;
+    bool is_known_ = false;
+    std::vector<Mapping> mappings_;
+    std::vector<Gap> gaps_;
+};
 
 // Returns at + distance, limited to the range of user-space addresses.
 static std::uint64_t clamp_add(TargetAddr at, std::int64_t distance)
@@ -139,32 +179,20 @@ static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
     return std::nullopt;
 }
 
-static bool add_area(AddressSpace& space, Room& room, TargetAddr at,
-                     std::uint64_t bytes, Room::Holds holds)
-{
-    if (!room.map(at, bytes, holds))
-        return false;
-    space.patches.areas.emplace_back(at, bytes);
-    space.patches.space().add_area(at, bytes);
-    return true;
-}
-
 // Maps an area for the trampoline of a window. The first call for a part of the text
 // (text_around()) tries to map an area for all windows in that part.
-static bool map_area(AddressSpace& space, Room& room, const Window& window)
+static bool map_area(Surroundings& around, const Window& window)
 {
-    std::vector<Mapping> mappings = room.mappings();
-    std::vector<Gap> gaps = gaps_between(mappings, heap_room(space.owner()));
-    Gap text = text_around(mappings, window.at());
-    const bool is_first = space.patches.common_areas.insert(text.start).second;
+    const Gap text = text_around(around.mappings(), window.at());
+    const bool is_first = around.space().patches.common_areas.insert(text.start).second;
     for (std::uint64_t bytes : area_sizes) {
         std::optional<TargetAddr> at;
         if (is_first && bytes >= smallest_common)
-            at = find_room(gaps, text.start, common_reach(x86_64, text.start, text.end),
-                           bytes);
+            at = find_room(around.gaps(), text.start,
+                           common_reach(x86_64, text.start, text.end), bytes);
         if (!at)
-            at = find_room(gaps, window.origin(), reach_of(window), bytes);
-        if (at && add_area(space, room, *at, bytes, Room::Holds::trampolines))
+            at = find_room(around.gaps(), window.origin(), reach_of(window), bytes);
+        if (at && around.add_area(*at, bytes, Room::Holds::trampolines))
             return true;
     }
     return false;
@@ -172,8 +200,9 @@ static bool map_area(AddressSpace& space, Room& room, const Window& window)
 
 // Maps areas for the stubs of a pair or chain. Handles only jumps that reach a single
 // range of 16 MiB (far_reach_of()). Returns whether an area was mapped.
-static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
+static bool map_far_areas(Surroundings& around, const Window& window)
 {
+    const AddressSpace& space = around.space();
     bool mapped = false;
     for (std::size_t k = 1; k < window.n_jumps(); ++k) {
         std::optional<Reach> reach = far_reach_of(window, k);
@@ -190,10 +219,9 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
                                     });
         if (is_there)
             continue;
-        std::vector<Gap> gaps = gaps_between(room.mappings(), heap_room(space.owner()));
         for (std::uint64_t bytes : area_sizes) {
-            auto at = find_room(gaps, origin, {*reach}, bytes);
-            if (at && add_area(space, room, *at, bytes, Room::Holds::trampolines)) {
+            auto at = find_room(around.gaps(), origin, {*reach}, bytes);
+            if (at && around.add_area(*at, bytes, Room::Holds::trampolines)) {
                 mapped = true;
                 break;
             }
@@ -211,9 +239,10 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 //
 // Maps no area if an existing area already contains an entire range. At each end of the
 // range, fewer than `missing` bytes may be outside that area.
-static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
+static bool map_areas_of_stubs(Surroundings& around, const Window& window,
                                std::uint64_t missing)
 {
+    const AddressSpace& space = around.space();
     bool mapped = false;
     for (std::size_t k = 1; k < window.n_jumps(); ++k) {
         const TargetAddr origin = window.jump(k) + x86_64.jump_bytes;
@@ -235,7 +264,7 @@ static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& wi
             });
         if (pieces.empty() || is_held || space.patches.areas.size() >= max_areas)
             continue;
-        std::vector<Gap> gaps = gaps_between(room.mappings(), heap_room(space.owner()));
+        const std::vector<Gap>& gaps = around.gaps();
         auto complete = std::find_if(pieces.begin(), pieces.end(), [&](const Reach& p) {
             return std::any_of(gaps.begin(), gaps.end(), [&](const Gap& gap) {
                 return gap.start < range_of(p).start && range_of(p).end < gap.end;
@@ -244,8 +273,8 @@ static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& wi
         const std::vector<Reach> wanted =
             complete != pieces.end() ? std::vector<Reach>{*complete} : pieces;
         for (std::uint64_t bytes : area_sizes) {
-            auto at = find_room(gaps, origin, wanted, bytes);
-            if (at && add_area(space, room, *at, bytes, Room::Holds::trampolines)) {
+            auto at = find_room(around.gaps(), origin, wanted, bytes);
+            if (at && around.add_area(*at, bytes, Room::Holds::trampolines)) {
                 mapped = true;
                 break;
             }
@@ -256,9 +285,9 @@ static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& wi
 
 // Maps small areas for the stubs of punned jumps. A punned jump can lead to only a few
 // addresses, so one or two pages are mapped there.
-static void map_stub_areas(AddressSpace& space, Room& room,
-                           const std::vector<Window>& windows)
+static void map_stub_areas(Surroundings& around, const std::vector<Window>& windows)
 {
+    const AddressSpace& space = around.space();
     std::vector<Gap> wanted;
     for (const Window& window : windows) {
         if (window.form != PatchForm::punned)
@@ -277,7 +306,7 @@ static void map_stub_areas(AddressSpace& space, Room& room,
         return;
     std::sort(wanted.begin(), wanted.end(),
               [](const Gap& a, const Gap& b) { return a.start < b.start; });
-    std::vector<Gap> gaps = gaps_between(room.mappings(), heap_room(space.owner()));
+    const std::vector<Gap> gaps = around.gaps();
     auto n_stub_areas = static_cast<std::size_t>(
         std::count_if(space.patches.areas.begin(), space.patches.areas.end(),
                       [](const auto& area) { return area.second <= stub_area_bytes; }));
@@ -291,8 +320,7 @@ static void map_stub_areas(AddressSpace& space, Room& room,
             gap->end < area.end || n_stub_areas == max_stub_areas)
             continue;
         last_end = area.end;
-        if (add_area(space, room, area.start, area.end - area.start,
-                     Room::Holds::stubs))
+        if (around.add_area(area.start, area.end - area.start, Room::Holds::stubs))
             ++n_stub_areas;
     }
 }
@@ -309,31 +337,39 @@ static bool has_area_near(const AddressSpace& space, TargetAddr at)
 }
 
 // Allocates room for the trampoline of each window, and adds the windows to the result.
-// If there is no room for a window, refuses its sites.
-static void take_room(AddressSpace& space, Room& room,
-                      const std::vector<Tracepoint*>& wanted,
+// If there is no room for a window, refuses its sites. If the task is cancelled, maps
+// nothing more.
+static void take_room(Surroundings& around, const std::vector<Tracepoint*>& wanted,
                       std::vector<Window> windows, PeriodicTask& periodic,
                       JumpPlan& result)
 {
-    map_stub_areas(space, room, windows);
+    const AddressSpace& space = around.space();
+    TrampolineSpace& trampolines = around.space().patches.space();
+    map_stub_areas(around, windows);
     result.taken.reserve(result.taken.size() + windows.size());
     for (const Window& window : windows) {
         periodic();
         std::size_t bytes = trampoline_bytes(window);
-        auto at = space.patches.space().take(window, bytes);
-        if (!at && map_far_areas(space, room, window))
-            at = space.patches.space().take(window, bytes);
+        auto at = trampolines.take(window, bytes);
+        if (!at)
+            periodic.look();
+        if (!at && periodic.is_cancelled()) {
+            result.taken.emplace_back();
+            continue;
+        }
+        if (!at && map_far_areas(around, window))
+            at = trampolines.take(window, bytes);
         // If a punned window has an area nearby, only the room for its stub is missing.
         // Another area would not help.
         bool may_map =
             window.form != PatchForm::punned || !has_area_near(space, window.at());
         // The first call may map the area for all windows in this part of the text. The
         // second call then maps an area for this window.
-        for (int i = 0; i < 2 && !at && may_map && map_area(space, room, window); ++i)
-            at = space.patches.space().take(window, bytes);
+        for (int i = 0; i < 2 && !at && may_map && map_area(around, window); ++i)
+            at = trampolines.take(window, bytes);
         for (std::uint64_t missing : {std::uint64_t{4 << 20}, page_bytes})
-            if (!at && map_areas_of_stubs(space, room, window, missing))
-                at = space.patches.space().take(window, bytes);
+            if (!at && map_areas_of_stubs(around, window, missing))
+                at = trampolines.take(window, bytes);
         if (at) {
             result.taken.push_back({*at, bytes});
             continue;
@@ -403,6 +439,7 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted, PeriodicTask& periodic)
 {
     JumpPlan result;
+    Surroundings around(space, room);
     OriginalText text(space);
     ReadText read = [&](TargetAddr at, std::size_t n) {
         periodic();
@@ -412,8 +449,8 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
     WindowPlan plan = plan_windows(x86_64, sites, read);
     for (const Refused& refused : plan.refused)
         result.refused[wanted[refused.site]->at()] = refused.reason;
-    take_room(space, room, wanted, std::move(plan.windows), periodic, result);
-    for (int round = 0; round < max_rounds; ++round) {
+    take_room(around, wanted, std::move(plan.windows), periodic, result);
+    for (int round = 0; round < max_rounds && !periodic.is_cancelled(); ++round) {
         std::vector<PatchSite> again = drop_roomless(sites, result);
         if (again.empty())
             break;
@@ -422,7 +459,7 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
             for (const WindowInsn& insn : window.insns)
                 if (insn.site)
                     result.refused.erase(wanted[*insn.site]->at());
-        take_room(space, room, wanted, std::move(plan.windows), periodic, result);
+        take_room(around, wanted, std::move(plan.windows), periodic, result);
         sort_windows(result);
     }
     for (Tracepoint* tp : wanted)

@@ -53,12 +53,21 @@ void KnownText::forget_probes_of(AddressSpace& space,
     }
 }
 
-std::size_t KnownText::forget_changed(AddressSpace& space)
+KnownText::Changed KnownText::forget_changed(AddressSpace& space)
 {
     const std::vector<TargetAddr> windows = space.patches.changed(space);
+    Changed changed;
+    for (TargetAddr window : windows)
+        ++(has_only_uprobes(space, *space.patches.at(window)) ? changed.n_by_uprobes
+                                                              : changed.n_by_program);
     forget_probes_of(space, windows);
     space.patches.take_out(space, windows);
-    return windows.size();
+    WatchedFunctions::Linker& linker = space.watched.linker;
+    if (linker.known() && space.tracepoints.find(linker.stop) == nullptr) {
+        linker = {}; // the next request to plant probes watches the linker again
+        changed.linker = true;
+    }
+    return changed;
 }
 
 // Forgets the tracepoints in a range if their breakpoint or jump is no longer in the

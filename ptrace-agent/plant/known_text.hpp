@@ -30,9 +30,15 @@ public:
     // Forgets the breakpoints and jumps in text that was unmapped. Does not write to
     // text that is mapped there now.
     void forget_unmapped(AddressSpace& space);
+    // The jumps that forget_changed() has removed.
+    struct Changed {
+        std::size_t n_by_uprobes = 0; // changed as uprobes change text
+        std::size_t n_by_program = 0; // changed in another way
+        bool linker = false;          // one of them was at the dynamic linker's r_brk
+    };
     // Removes the jumps that no longer have exactly our bytes, and forgets their probes.
-    // Returns how many jumps were removed. All threads must be stopped.
-    std::size_t forget_changed(AddressSpace& space);
+    // All threads must be stopped.
+    Changed forget_changed(AddressSpace& space);
     // Returns the session's probes that were forgotten since the last call. The caller
     // reports them in an event.
     std::vector<ForgottenProbe> take_forgotten(unsigned session);

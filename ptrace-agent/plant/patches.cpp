@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/plant/patches.hpp"
 
-#include "base/page_bytes.hpp"
+#include "process/page_map.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/address_space.hpp"
 
@@ -265,6 +265,20 @@ bool stands(const AddressSpace& text, const Planted& planted)
     return text.read_text(patch.at, bytes) && contains(bytes.begin(), patch);
 }
 
+bool has_only_uprobes(const AddressSpace& text, const Planted& planted)
+{
+    constexpr std::byte int3{0xcc};
+    const Patch& patch = planted.patch;
+    std::vector<std::byte> bytes(patch.text.size());
+    if (!text.read_text(patch.at, bytes))
+        return false;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        if (bytes[i] != patch.text[i] && bytes[i] != int3 &&
+            bytes[i] != patch.original[i])
+            return false;
+    return true;
+}
+
 bool Patches::any_in(TargetAddr from, TargetAddr end) const
 {
     auto first = behind(from - 1);
@@ -311,35 +325,16 @@ std::vector<TargetAddr> Patches::gone(const AddressSpace& text, TargetAddr from,
         [](auto at, const Patch& patch) { return contains(at, patch); });
 }
 
-// Returns whether the pages of a range are private pages of the process, in memory or
-// swapped out (proc_pid_pagemap(5)).
-static bool are_own_pages(const Fd& pagemap, TargetAddr from, std::uint64_t bytes)
-{
-    constexpr std::uint64_t of_file = 1ull << 61, swapped = 1ull << 62;
-    constexpr std::uint64_t present = 1ull << 63;
-    const std::uint64_t first = from.value / page_bytes;
-    const std::uint64_t last = (from.value + bytes - 1) / page_bytes;
-    std::vector<std::uint64_t> entries(last - first + 1);
-    const std::size_t size = entries.size() * sizeof(std::uint64_t);
-    return pagemap &&
-           pread(pagemap.get(), entries.data(), size,
-                 static_cast<off_t>(first * sizeof(std::uint64_t))) ==
-               static_cast<ssize_t>(size) &&
-           std::ranges::all_of(entries, [](std::uint64_t entry) {
-               return (entry & of_file) == 0 && (entry & (present | swapped)) != 0;
-           });
-}
-
 std::vector<TargetAddr> Patches::changed(AddressSpace& text) const
 {
     if (standing_.empty())
         return {};
-    const Fd pagemap(
-        open(proc_path(text.proc_tid(), "pagemap").c_str(), O_RDONLY | O_CLOEXEC));
+    const PageMap page_map(text.proc_tid());
     return windows_failing(
         text, {1}, {~std::uint64_t{0}},
         [&](TargetAddr from, std::uint64_t n) {
-            return are_own_pages(pagemap, from, n);
+            const auto pages = page_map.pages(from, n);
+            return !pages.empty() && std::ranges::all_of(pages, &PageState::is_own);
         },
         [](auto at, const Patch& patch) {
             return std::equal(patch.text.begin(), patch.text.end(), at);

@@ -51,6 +51,8 @@ struct Planted {
 // Returns whether the text still contains the bytes of the patch, except bytes that
 // uprobes have changed.
 bool stands(const AddressSpace& text, const Planted& planted);
+// Returns whether uprobes have made all changes to the bytes of the patch.
+bool has_only_uprobes(const AddressSpace& text, const Planted& planted);
 
 // A pc that is in a window or a trampoline.
 struct Found {

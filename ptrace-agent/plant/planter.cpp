@@ -227,6 +227,11 @@ static Error another_program()
     return {Code::gone, "plant probes: the process has executed another program"};
 }
 
+static Error client_has_exited()
+{
+    return {Code::gone, "plant probes: the client has exited"};
+}
+
 static Error late_thread()
 {
     return {Code::busy, "plant probes: a thread of the process did not stop in time"};
@@ -294,13 +299,15 @@ void Planter::plan_jumps_of(Planting& p)
     refuse_breakpoints(p.work, p.jumps.report, p.mechanism);
 }
 
-// Returns a task that passes on the signals of a running target. For a stopped target
-// the task is empty.
+// Returns a task that passes on the signals of a running target, and cancels the
+// planting if the client has exited.
 PeriodicTask Planter::periodic_task(const Planting& p)
 {
-    if (p.stopped)
-        return {};
-    return PeriodicTask([this] { tracees_.pass_signals(); });
+    return PeriodicTask([this, stopped = p.stopped.has_value()] {
+        if (!stopped)
+            tracees_.pass_signals();
+        return !tracees_.sessions().check_in_wait();
+    });
 }
 
 // Called in the second stop. If the text has changed since it was read, recreates the
@@ -432,10 +439,14 @@ Reply Planter::plant(Reader& in, const std::vector<Fd>& fds)
     const bool planned = !any_window_over(p.work);
     if (planned)
         plan_jumps_of(p);
+    if (tracees_.sessions().has_exited())
+        return client_has_exited();
     p.stopped.emplace(tracees_, p.space);
     if (auto may_be = check_stopped(p); !may_be)
         return may_be.error();
     replan_if_changed(p, planned);
+    if (tracees_.sessions().has_exited())
+        return client_has_exited();
     if (auto written = write(p); !written)
         return written.error();
     p.stopped.reset(); // the target may run while memory is freed

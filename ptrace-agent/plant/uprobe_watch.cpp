@@ -35,6 +35,31 @@ void UprobeWatch::window_trapped(const AddressSpace& space, TargetAddr at)
                     std::max(monotonic_ns(), compared_ns_ + trap_pause_ns));
 }
 
+void UprobeWatch::report(const AddressSpace& space, const KnownText::Changed& removed)
+{
+    auto places = [](std::size_t n) {
+        return std::to_string(n) + (n == 1 ? " place" : " places");
+    };
+    const std::string lost = " where dtrace has a jump; dtrace has removed its jumps "
+                             "there, and their probes "
+                             "no longer fire";
+    if (removed.n_by_uprobes != 0)
+        tracees_.report(space.owner(),
+                        "another tracer (for example, bpftrace or perf) has set "
+                        "breakpoints at " +
+                            places(removed.n_by_uprobes) + lost);
+    if (removed.n_by_program != 0)
+        tracees_.report(space.owner(),
+                        "the program or another process has changed the code at " +
+                            places(removed.n_by_program) + lost);
+    if (removed.linker)
+        tracees_.report(
+            space.owner(),
+            "one of these places is the function that the dynamic linker calls when it "
+            "loads or unloads libraries; until dtrace plants probes again, it does not "
+            "notice such changes");
+}
+
 // Removes the jumps that uprobes have changed. Returns whether the address space must be
 // checked again.
 bool UprobeWatch::check(const std::shared_ptr<AddressSpace>& space)
@@ -48,16 +73,9 @@ bool UprobeWatch::check(const std::shared_ptr<AddressSpace>& space)
             return true; // all threads have ended, or the main loop will release them
         // The linker may just have unmapped the text.
         space->known_text.forget_unmapped(*space);
-        const std::size_t n = space->known_text.forget_changed(*space);
+        const KnownText::Changed removed = space->known_text.forget_changed(*space);
         jumps_.reclaim(*space);
-        if (n != 0)
-            tracees_.report(
-                space->owner(),
-                "another tracer (for example, bpftrace or perf) has set breakpoints "
-                "at " +
-                    std::to_string(n) + (n == 1 ? " place" : " places") +
-                    " where dtrace has a jump; dtrace has removed its jumps there, and "
-                    "their probes no longer fire");
+        report(*space, removed);
     }
     if (space->known_text.has_forgotten())
         client_wait_.report_libraries_changed(space->owner());

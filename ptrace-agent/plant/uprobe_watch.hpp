@@ -46,6 +46,7 @@ public:
     void compare_if_due();
 
 private:
+    void report(const AddressSpace& space, const KnownText::Changed& removed);
     bool check(const std::shared_ptr<AddressSpace>& space);
 
     Tracees& tracees_;

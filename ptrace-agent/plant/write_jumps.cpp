@@ -33,26 +33,22 @@ public:
         Thread* thread = world.any_thread();
         if (thread == nullptr)
             return false;
-        auto mapped = injector_.call(
-            *thread, SYS_mmap,
-            {at.value, bytes, PROT_READ | PROT_EXEC,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, ~0ull,
-             0});
-        if (!mapped || *mapped > ~4095ull)
+        auto mapped =
+            injector_.map_ours(*thread, {Ours::trampolines, at, bytes,
+                                         PROT_READ | PROT_EXEC, MAP_NORESERVE, true});
+        if (!mapped || *mapped != at.value)
             return false;
         // After mlockall(MCL_FUTURE), the kernel has loaded all pages of the area.
         if (locks_)
             unload(world, {*mapped}, bytes);
         const std::uint64_t enter =
             space_->runtime.image.value + runtime_header().enter;
-        // A kernel without MAP_FIXED_NOREPLACE may map at another address.
-        if (*mapped == at.value &&
-            (holds == Holds::stubs ||
-             space_->write_text(at, std::as_bytes(std::span(&enter, 1)))))
+        if (holds == Holds::stubs ||
+            space_->write_text(at, std::as_bytes(std::span(&enter, 1))))
             return true;
         // The thread may have exited during the mmap(2) call.
         if (Thread* other = world.any_thread())
-            (void)injector_.call(*other, SYS_munmap, {*mapped, bytes, 0, 0, 0, 0});
+            injector_.unmap_ours(*other, at, bytes);
         return false;
     }
 

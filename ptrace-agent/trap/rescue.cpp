@@ -40,12 +40,29 @@ void Rescue::take_handler(ProgramHandler program)
 {
     header_.program_handler = program.handler;
     header_.program_mask = program.mask;
+    header_.program_flags = program.flags;
+    header_.program_restorer = program.restorer;
+    header_.program_own_mask = program.own_mask;
     handler_was_set_ = handler_was_set_ || program.handler > sig_ignore;
 }
 
 bool Rescue::write_header(AddressSpace& space)
 {
     return space.write_text(at_ + header_at, bytes_of(header_));
+}
+
+std::optional<ProgramHandler> Rescue::left_at(const AddressSpace& space, TargetAddr at)
+{
+    const std::span<const std::byte> code{dt_rescue_begin, dt_rescue_end};
+    std::vector<std::byte> found(code.size());
+    RescueHeader header{};
+    if (!space.read_text(at, found) ||
+        !std::equal(found.begin(), found.end(), code.begin()) ||
+        !space.read_text(at + header_at, std::as_writable_bytes(std::span(&header, 1))))
+        return std::nullopt;
+    return ProgramHandler{header.program_handler, header.program_mask,
+                          header.program_flags, header.program_restorer,
+                          header.program_own_mask};
 }
 
 bool Rescue::install(AddressSpace& space, TargetAddr at, ProgramHandler program)

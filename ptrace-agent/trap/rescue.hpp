@@ -60,6 +60,9 @@ struct RescueHeader {
     std::uint64_t program_handler; // 0: SIG_DFL, 1: SIG_IGN
     std::uint64_t slot_pages[max_rescue_pages];
     std::uint64_t program_mask; // signals that the program's handler adds to the mask
+    // The rest of the program's action for the kernel. The handler does not read it. The
+    // next agent restores the action after the agent's death.
+    std::uint64_t program_flags, program_restorer, program_own_mask;
 };
 static_assert(offsetof(RescueHeader, program_handler) == 16);
 static_assert(offsetof(RescueHeader, slot_pages) == 24);
@@ -69,6 +72,8 @@ static_assert(offsetof(RescueHeader, program_mask) == 88);
 struct ProgramHandler {
     std::uint64_t handler = 0; // 0: SIG_DFL, 1: SIG_IGN
     std::uint64_t mask = 0;    // signals to block while the handler runs
+    // The members of the program's action. The restorer is 0 if it is unknown.
+    std::uint64_t flags = 0, restorer = 0, own_mask = 0;
 };
 
 // The record of a step: how to finish it, or undo it, if the agent dies.
@@ -98,6 +103,12 @@ public:
     TargetAddr handler() const { return at_; }
     TargetAddr restorer() const;
     bool contains(TargetAddr pc) const;
+
+    // Reads the program's action from the region of a killed agent. Returns nothing if
+    // the region does not begin with the code of this version's handler. The target may
+    // have forged the contents.
+    static std::optional<ProgramHandler> left_at(const AddressSpace& space,
+                                                 TargetAddr at);
 
     // Fills the region, which the target has mapped at `at`, and protects the
     // breakpoints that already exist. Returns false if the region cannot be written.

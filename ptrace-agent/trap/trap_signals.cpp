@@ -36,6 +36,7 @@
 namespace dt::agent {
 
 constexpr std::uint64_t trap_bit = signal_bit(SIGTRAP);
+constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's value
 // A thread that blocks all signals blocks at least this many signals besides SIGTRAP.
 // SIGKILL and SIGSTOP cannot be blocked, and libc may leave three signals unblocked for
 // its own use.
@@ -49,7 +50,7 @@ void TrapSignals::learn_mask(Thread& thread)
         thread.process->trap_blocked[mask & ~trap_bit] = (mask & trap_bit) != 0;
 }
 
-void TrapSignals::learn_action(Process& process, Thread& thread)
+bool TrapSignals::learn_action(Process& process, Thread& thread)
 {
     TrapAction& action = process.trap_action;
     action = TrapAction{true};
@@ -57,11 +58,12 @@ void TrapSignals::learn_action(Process& process, Thread& thread)
     if ((status_number(status, "SigIgn", 0, 16) & trap_bit) != 0)
         action.handler = sig_ignore;
     if ((status_number(status, "SigCgt", 0, 16) & trap_bit) == 0)
-        return;
+        return true;
     KernelAction current;
-    if (exchange_action(thread, nullptr, &current)) {
+    const bool learnt = exchange_action(thread, nullptr, &current);
+    if (learnt)
         action = TrapAction{true, current[0], current[1], current[2], current[3]};
-    }
+    return learnt;
 }
 
 // The offset of a system call's argument in the rescue's region. No thread of the
@@ -294,14 +296,14 @@ static const char* rescue_refusal(const TrapAction& action)
 static ProgramHandler handler_of(const TrapAction& action)
 {
     const bool blocks_itself = (action.flags & SA_NODEFER) == 0;
-    return {action.handler, action.mask | (blocks_itself ? trap_bit : 0)};
+    return {action.handler, action.mask | (blocks_itself ? trap_bit : 0), action.flags,
+            action.restorer, action.mask};
 }
 
 // Returns the kernel action for a program that sets `action`. The handler is the
 // rescue's, or the program's if the rescue cannot replace `action`.
 static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& action)
 {
-    constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's value
     KernelAction made{action.handler, action.flags | sa_restorer, action.restorer,
                       action.mask};
     if (action.restorer == 0)
@@ -318,6 +320,31 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
         // if the thread has one.
         made[1] |= SA_ONSTACK | SA_RESTART;
     return made;
+}
+
+// Returns a thread of the process that can make a system call, or null. Prefers a thread
+// that has not stopped for a signal.
+static Thread* thread_of(Tracees& tracees, const Process& process)
+{
+    Thread* with_signal = nullptr;
+    for (Thread* thread : tracees.threads_in(*process.space)) {
+        if (thread->process != &process || !thread->is_stopped() || thread->in_vfork)
+            continue;
+        if (thread->event() == PTRACE_EVENT_STOP)
+            return thread;
+        if (thread->event() == 0)
+            with_signal = thread;
+    }
+    return with_signal;
+}
+
+// Returns a thread of the process that owns the memory. Guests have their own actions for
+// signals.
+static Thread* thread_of_owner(Tracees& tracees, const AddressSpace& space)
+{
+    const Process* owner = tracees.find_process(space.owner());
+    return owner != nullptr && owner->space.get() == &space ? thread_of(tracees, *owner)
+                                                            : nullptr;
 }
 
 bool TrapSignals::ensure_rescue(StoppedWorld& world)
@@ -348,17 +375,20 @@ static std::string rescue_refusal(const AddressSpace& space, const Thread& threa
 void TrapSignals::install_rescue(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
-    Thread* thread = world.any_thread();
+    Thread* thread = thread_of_owner(tracees_, space);
+    if (thread == nullptr)
+        thread = world.any_thread();
     if (space.rescue.installed() || thread == nullptr)
         return;
     std::string refusal = rescue_refusal(space, *thread);
     if (!refusal.empty())
         return space.rescue.refuse(std::move(refusal));
-    auto region =
-        injector_.call(*thread, SYS_mmap,
-                       {0, Rescue::region_bytes(), PROT_READ | PROT_EXEC,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~0ull, 0});
-    thread = world.any_thread();
+    auto region = injector_.map_ours(*thread, {Ours::rescue,
+                                               {},
+                                               Rescue::region_bytes(),
+                                               PROT_READ | PROT_EXEC,
+                                               MAP_NORESERVE});
+    thread = thread_of_owner(tracees_, space);
     const char* const not_installed =
         "the handler that restores the text could not be installed";
     if (!region || *region > ~4095ull || thread == nullptr)
@@ -376,10 +406,49 @@ void TrapSignals::install_rescue(StoppedWorld& world)
     }
 }
 
+// Reads the action again, because no agent has observed its changes. Then restores the
+// program's action. In rare cases, a killed agent has taken the handler of an earlier
+// killed agent for the program's handler, so this is repeated.
+bool TrapSignals::leave_left_rescues(pid_t pid, std::span<const LeftRegion> regions)
+{
+    auto region_of = [&](std::uint64_t address) -> const LeftRegion* {
+        auto found =
+            std::find_if(regions.begin(), regions.end(), [&](const LeftRegion& region) {
+                return TargetAddr{address} - region.at < region.bytes;
+            });
+        return found == regions.end() ? nullptr : &*found;
+    };
+    for (std::size_t i = 0; i <= regions.size(); ++i) {
+        Process* process = tracees_.find_process(pid);
+        Thread* thread = process != nullptr ? thread_of(tracees_, *process) : nullptr;
+        if (thread == nullptr || !learn_action(*process, *thread))
+            return false;
+        process = tracees_.find_process(pid);
+        thread = process != nullptr ? thread_of(tracees_, *process) : nullptr;
+        if (thread == nullptr)
+            return false;
+        const TrapAction now = process->trap_action;
+        const LeftRegion* region = region_of(now.handler);
+        if (region == nullptr)
+            return now.handler <= sig_ignore || region_of(now.restorer) == nullptr;
+        const auto left = Rescue::left_at(*process->space, region->at);
+        if (!left)
+            return false;
+        KernelAction back{};
+        if (left->handler != 0)
+            back = {left->handler, left->flags | sa_restorer,
+                    left->restorer != 0 ? left->restorer : now.restorer,
+                    left->own_mask};
+        if (!exchange_action(*thread, &back, nullptr))
+            return false;
+    }
+    return false;
+}
+
 void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
 {
     AddressSpace& space = world.space();
-    Thread* thread = world.any_thread();
+    Thread* thread = thread_of_owner(tracees_, space);
     if (!space.rescue.installed())
         return;
     bool in_there = !all_stopped;
@@ -388,22 +457,21 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
         in_there = in_there || (each->is_stopped() && get_regs(each->tid, user) &&
                                 space.rescue.contains({user.rip}));
     }
-    if (thread != nullptr && !space.budget.given_up() && !thread->process->is_guest()) {
+    if (thread != nullptr && !space.budget.given_up()) {
         const TrapAction action = thread->process->trap_action;
         KernelAction back{};
         if (action.handler != 0) {
             back = action_for_kernel(space.rescue, action);
             back[0] = action.handler;
-            back[1] = action.flags | 0x04000000; // SA_RESTORER
+            back[1] = action.flags | sa_restorer;
+            back[3] = action.mask;
         }
         // If the program has set a handler for SIGTRAP, the region stays mapped. The
         // handler may return through our restorer, which is in the region.
         if (exchange_action(*thread, &back, nullptr) &&
             !space.rescue.handler_was_set() && !in_there)
             if (Thread* other = world.any_thread())
-                (void)injector_.call(
-                    *other, SYS_munmap,
-                    {space.rescue.at().value, Rescue::region_bytes(), 0, 0, 0, 0});
+                injector_.unmap_ours(*other, space.rescue.at(), Rescue::region_bytes());
     }
     space.rescue.forget();
 }

@@ -7,9 +7,16 @@
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/trap/rescue.hpp"
 
+#include <span>
 #include <sys/user.h>
 
 namespace dt::agent {
+
+// Memory that a killed agent has left in a target.
+struct LeftRegion {
+    TargetAddr at;
+    std::uint64_t bytes;
+};
 
 class TrapSignals {
 public:
@@ -21,8 +28,9 @@ public:
     // Records whether the signal mask of a stopped thread contains SIGTRAP.
     static void learn_mask(Thread& thread);
     // Reads the program's action for SIGTRAP from the kernel, through a system call in
-    // one of the program's threads.
-    void learn_action(Process& process, Thread& thread);
+    // one of the program's threads. Returns false if the program has a handler that
+    // could not be read.
+    bool learn_action(Process& process, Thread& thread);
 
     // Restores the mask and the action after one of our breakpoints has raised SIGTRAP.
     void repair_after_trap(Thread& thread);
@@ -45,6 +53,10 @@ public:
     // no thread can make a system call now. If the target cannot have a rescue
     // (Rescue::refuse()), returns true.
     bool ensure_rescue(StoppedWorld& world);
+    // If the action of a process for SIGTRAP leads to one of the regions, restores the
+    // program's own action. The regions contain rescues of killed agents. Returns
+    // whether the action needs none of them any more.
+    bool leave_left_rescues(pid_t pid, std::span<const LeftRegion> regions);
     // Restores the program's own action in the kernel, and unmaps the rescue if no
     // thread can be in it.
     void remove_rescue(StoppedWorld& world, bool all_stopped);

@@ -542,6 +542,7 @@ Result<Ok> AgentClient::put_back(pid_t pid, const LeftBehind& left)
     }
     out.put(static_cast<std::uint32_t>(left.runtimes.size()));
     out.raw(left.runtimes.data(), left.runtimes.size() * sizeof(TargetAddr));
+    out.put(left.all_known);
     return call_ok(request_put_back, out.body());
 }
 

@@ -210,7 +210,11 @@ struct LeftBehind {
     std::vector<LeftText> texts;
     // Addresses of runtimes, which may have a list of raised semaphores.
     std::vector<TargetAddr> runtimes;
-    bool empty() const { return texts.empty() && runtimes.empty(); }
+    // Whether there may be mappings of the tracer, or its code for system calls.
+    bool any_memory = false;
+    // Whether the text of all files was compared, so that no other text is changed.
+    bool all_known = false;
+    bool empty() const { return texts.empty() && runtimes.empty() && !any_memory; }
 };
 
 // A planted probe whose text has been unmapped. Other text may be there now.

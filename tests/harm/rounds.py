@@ -10,6 +10,7 @@ from harness import need, tracer_of
 SOURCES = pathlib.Path(__file__).resolve().parent / "targets"
 ROUND_S = 5         # the time that a target has for a round
 SESSION_S = 60      # the time that dtrace has to begin, and to end
+JOURNAL_PERIOD, JOURNAL_OFFSET = 256 << 20, 0xd7ac000
 
 class Kind:
     """A kind of target: how to run it, the result of each of its rounds, and its probes."""
@@ -93,8 +94,6 @@ class Target:
         if not self.rounds(2, SESSION_S):
             raise AssertionError(f"the target does not work: {self.wrong}{tail(self.errors)}")
         self.began, self.memory = self.size(), (0, 0, 0)
-        caught = re.search(r"^SigCgt:\s*(\w+)", pathlib.Path(f"/proc/{self.pid}/status").read_text(), re.M)[1]
-        self.handles_traps = int(caught, 16) >> signal.SIGTRAP - 1 & 1
 
     def read(self):
         for line in self.process.stdout:
@@ -147,13 +146,16 @@ class Target:
     def ours(self):
         """Returns the mappings that dtrace has created in the target, as a list of (begin, end, name). The targets
         create no anonymous mappings with the permissions r-xp. So mappings of this kind contain trampolines, the
-        runtime, or the handler for breakpoints."""
+        runtime, or the handler for breakpoints. The list of these mappings has a special address
+        (inject/mapping_journal.hpp)."""
         found = []
         for line in pathlib.Path(f"/proc/{self.pid}/maps").read_text().splitlines():
             fields = line.split(None, 5)
             name = fields[5] if len(fields) > 5 else ""
-            if name.startswith("/memfd:dtrace-") or (not name and fields[1] == "r-xp"):
-                found.append((*(int(part, 16) for part in fields[0].split("-")), name or fields[1]))
+            begin, end = (int(part, 16) for part in fields[0].split("-"))
+            is_journal = fields[1] == "r--p" and begin % JOURNAL_PERIOD == JOURNAL_OFFSET
+            if name.startswith("/memfd:dtrace-") or (not name and (fields[1] == "r-xp" or is_journal)):
+                found.append((begin, end, name or fields[1]))
         return found
 
     def size(self):

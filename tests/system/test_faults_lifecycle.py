@@ -1,5 +1,5 @@
 """Tests how dtrace and its targets start and end (A and B in docs/faults.md)."""
-import os, pathlib, pty, re, resource, shutil, signal, subprocess, time
+import ctypes, os, pathlib, pty, re, resource, shutil, signal, subprocess, time
 
 from faults import *
 from harness import *
@@ -105,6 +105,70 @@ def processes_that_share_the_memory_of_a_target_are_traced_from_the_attach_on(t)
                 time.sleep(0.2) # without probes
                 said, _ = target.communicate(timeout=30)
                 equal((said, target.returncode), ("exited with 3\n", 0), f"{how} {flags}: the child, the parent")
+
+def a_process_that_shares_the_memory_but_has_another_tracer_is_named(t):
+    """B11: dtrace cannot trace it, and a breakpoint would kill it, so dtrace refuses the target"""
+    SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    with held(victim(t, "sharer", "clone")) as target:
+        ready(target)
+        child = int(pathlib.Path(f"/proc/{target.pid}/task/{target.pid}/children").read_text())
+        equal(ptrace(SEIZE, child, None, None), 0, "PTRACE_SEIZE")
+        done = t.run("-qn", WORK, "-p", str(target.pid))
+        ptrace(INTERRUPT, child, None, None)
+        os.waitpid(child, 0x40000000) # __WALL
+        equal(ptrace(DETACH, child, None, None), 0, "PTRACE_DETACH")
+        equal(done.returncode, 1, done.stderr)
+        contains(done.stderr, f"process {child} shares its memory, and would be killed by dtrace's breakpoints because "
+                              f"dtrace cannot trace it: it is being traced by process {os.getpid()} (")
+        untouched(target.pid)
+        said, _ = target.communicate(timeout=30)
+        equal((said, target.returncode), ("exited with 3\n", 0), "the child, the parent")
+
+# Prints the pid of a vfork child. The child executes cat after it has read a byte from stdin.
+VFORKS = r"""
+#define _DEFAULT_SOURCE
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) int work(int n) { __asm__ volatile("" : "+r"(n)); return n; }
+int main(void)
+{
+    char byte;
+    setvbuf(stdout, 0, _IONBF, 0);
+    if (vfork() == 0) {
+        dprintf(1, "%d\n", getpid());
+        while (read(0, &byte, 1) == 1 && byte != 'x')
+            work(byte);
+        execlp("cat", "cat", (char*)0);
+        _exit(1);
+    }
+    for (;;) {
+        work(1);
+        usleep(1000);
+    }
+}
+"""
+
+def the_parent_of_a_vfork_child_is_released_when_the_child_executes_a_program(t):
+    """B11: the parent is traced only because it shares the child's memory"""
+    need("gcc")
+    source, program = t.scratch / "vforks.c", t.scratch / "vforks"
+    source.write_text(VFORKS)
+    subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
+    for flags in BOTH:
+        with held(subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as parent:
+            child = int(ready(parent))
+            try:
+                with Tracer(t, WORK, child, flags=flags) as tracer:
+                    equal(tracer_of(parent.pid) != 0, True, "the parent is traced before the exec")
+                    parent.stdin.write("x")
+                    parent.stdin.flush()
+                    wait_until(lambda: tracer_of(parent.pid) == 0, 5, f"the release of the parent {flags}")
+                    equal(tracer_of(child) != 0, True, "the child is traced after the exec")
+                    untouched(parent.pid)
+                    tracer.finish()
+            finally:
+                os.kill(child, signal.SIGKILL)
 
 def tasks_that_the_kernel_does_not_report_continue_through_jumps(t):
     """B12: the tasks are created with CLONE_UNTRACED. A breakpoint would kill them, which is a known limitation."""

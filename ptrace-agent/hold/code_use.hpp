@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Finds out whether the threads of a stopped target may still use memory that a killed
+// agent has left.
+//
+// A thread uses a range if its pc or its stack pointer is in the range. It may return to
+// a range if a signal handler has interrupted code in the range, or if the handler itself
+// returns to the range (Rescue::restorer()). Both addresses are in a signal frame, on the
+// thread's stack or on another stack. So the stacks are searched for signal frames. A frame that is no longer in use looks the same,
+// and then the range counts as used without need.
+//
+// No return address leads to our code, except from our code: a moved call pushes the
+// original return address (fasttrap).
+//
+// Not covered: the stack of a coroutine that has interrupted itself in a signal handler
+// by switching to another stack, and that no thread runs on.
+#pragma once
+
+#include "base/target_addr.hpp"
+#include "process/maps.hpp"
+#include "process/page_map.hpp"
+#include "ptrace-agent/hold/tracees.hpp"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace dt::agent {
+
+class CodeUse {
+public:
+    CodeUse(Tracees& tracees, AddressSpace& space, const std::vector<Mapping>& mappings)
+        : tracees_(tracees), space_(space), mappings_(mappings),
+          pages_(space.proc_tid())
+    {
+    }
+
+    // Adds a range, which must not overlap the other ranges.
+    void add(TargetAddr begin, TargetAddr end) { ranges_.push_back({begin, end}); }
+    // Examines all threads. Returns false if that is not possible, or if the stacks are
+    // too large. All ranges then count as used.
+    bool examine();
+    // Returns whether a range that was added is used and overlaps [begin, end).
+    bool is_used(TargetAddr begin, TargetAddr end) const;
+
+private:
+    struct Range {
+        TargetAddr begin, end;
+        bool used = false;
+    };
+
+    bool examine(const Thread& thread);
+    bool search(TargetAddr from);
+    bool search_pages(TargetAddr from, TargetAddr end);
+    void see_words();
+    void mark(TargetAddr address);
+
+    Tracees& tracees_;
+    AddressSpace& space_;
+    const std::vector<Mapping>& mappings_;
+    PageMap pages_;
+    std::vector<Range> ranges_; // ascending, once examine() was called
+    bool complete_ = false;
+    std::vector<TargetAddr>
+        stacks_; // addresses from which stacks are still to be searched
+    // The lowest address from which the stack in a mapping was searched, by the start of
+    // the mapping.
+    std::map<TargetAddr, TargetAddr> searched_;
+    std::uint64_t n_searched_ = 0; // bytes
+    std::vector<std::uint64_t> words_;
+};
+
+} // namespace dt::agent
