@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/symbols/reader/channel.hpp"
+#include "process/jail/channel.hpp"
 
 #include <algorithm>
 #include <array>
