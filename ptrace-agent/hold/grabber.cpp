@@ -18,7 +18,6 @@
 #include <fcntl.h>
 #include <optional>
 #include <sched.h>
-#include <sstream>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -111,12 +110,14 @@ static std::string memory_layout(pid_t pid)
 {
     constexpr int start_code = 26, start_stack = 28, start_data = 45, env_end = 51;
     const std::string stat = read_proc_file(pid, "stat");
-    std::istringstream words(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
-    std::string layout, word;
-    for (int field = 3; words >> word; ++field) {
-        if ((field >= start_code && field <= start_stack) ||
-            (field >= start_data && field < env_end))
-            layout += word + " ";
+    std::string_view left =
+        std::string_view(stat).substr(std::min(stat.size(), stat.rfind(')') + 1));
+    std::string layout;
+    for (int field = 2; field < env_end && !left.empty(); ++field) {
+        const std::size_t end = std::min(left.find(' '), left.size());
+        if ((field >= start_code && field <= start_stack) || field >= start_data)
+            layout.append(left.substr(0, end)) += ' ';
+        left.remove_prefix(std::min(end + 1, left.size()));
     }
     return layout;
 }
