@@ -3,12 +3,13 @@
 //
 //   message = header, then a small body; or a header and a memfd that contains the body
 //
-// dtrace does not trust the reader. dtrace copies a memfd once and then uses only the
-// copy, so the reader cannot change the body while dtrace reads it.
+// dtrace does not trust the reader. It accepts only a sealed memfd, so the reader cannot
+// change the body while dtrace reads it.
 #pragma once
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "process/jail/message_body.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +18,6 @@
 #include <vector>
 
 namespace dt {
-
-using MessageBody = std::vector<std::byte>;
 
 struct ReaderMessage {
     std::uint32_t word = 0; // ReaderWord (protocol.hpp)
