@@ -215,11 +215,14 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
 }
 
 // Adds a rule to the runtime for each frame before the first signal frame. Omits a rule
-// if it finds another caller than libunwind.
+// if it finds another caller than libunwind. A rule that is not known yet is requested,
+// and a later walk adds it.
 static void add_rules(UnwindState& state, AddressSpace& space, const Walked& walked)
 {
+    static RuleReader reader;
     if (state.rules == nullptr)
-        state.rules = std::make_unique<UnwindRules>(space.proc_tid());
+        state.rules = std::make_unique<UnwindRules>(space.proc_tid(), reader);
+    reader.exchange();
     auto read = [](std::uint64_t at, std::uint64_t& value) {
         return walk->read(at, &value, sizeof value);
     };
@@ -234,6 +237,7 @@ static void add_rules(UnwindState& state, AddressSpace& space, const Walked& wal
         if (caller && (last ? caller->pc == 0 : *caller == places[i + 1]))
             space.runtime.add_rule(*rule);
     }
+    reader.exchange();
 }
 
 // Returns the word at the top of the stack, or 0 if the word does not point into

@@ -58,6 +58,12 @@ Result<Ok> Channel::wait_forever(int socket, short events)
     return Ok{};
 }
 
+bool Channel::is_readable() const
+{
+    pollfd ready{socket_.get(), POLLIN, 0};
+    return ::poll(&ready, 1, 0) > 0;
+}
+
 // Sends all bytes. The descriptors are sent with the first byte.
 Result<Ok> Channel::send_all(std::span<const std::byte> bytes, std::span<const int> fds)
 {

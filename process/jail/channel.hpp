@@ -47,6 +47,9 @@ public:
     // and of `wait`.
     Result<Ok> send(std::uint32_t word, std::span<const std::byte> body, int fd = -1,
                     bool has_news = false);
+    // Returns whether receive() can receive a message, or can report that the other
+    // process has exited, without waiting.
+    bool is_readable() const;
     // Receives a message. Errors: Code::gone if the other process has exited,
     // Code::corrupt if the message is malformed, and the errors of `wait`.
     Result<ReaderMessage> receive();
