@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <libunwind-x86_64.h>
+#include <optional>
 
 // Searches a sorted unwind table. libunwind exports this function, but no header
 // declares it.
@@ -69,6 +70,8 @@ struct Walk {
     }
 };
 static Walk* walk;
+// Reads the rules for the files of all targets. Only this thread uses it.
+static std::optional<RuleReader> rule_reader;
 
 static int access_mem(unw_addr_space_t, unw_word_t addr, unw_word_t* value, int write,
                       void*)
@@ -173,6 +176,11 @@ void forget_unwind(AddressSpace& space)
     space.unwind.reset();
 }
 
+void end_rule_reader()
+{
+    rule_reader.reset();
+}
+
 void DestroyUnwind::operator()(UnwindState* state) const
 {
     unw_destroy_addr_space(state->space);
@@ -219,7 +227,9 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
 // and a later walk adds it.
 static void add_rules(UnwindState& state, AddressSpace& space, const Walked& walked)
 {
-    static RuleReader reader;
+    if (!rule_reader)
+        rule_reader.emplace();
+    RuleReader& reader = *rule_reader;
     if (state.rules == nullptr)
         state.rules = std::make_unique<UnwindRules>(space.proc_tid(), reader);
     reader.exchange();

@@ -29,6 +29,11 @@ RuleReader::RuleReader(std::function<void(Fd)> serve, std::uint64_t timeout)
 {
 }
 
+RuleReader::~RuleReader()
+{
+    end(Cause::unknown);
+}
+
 std::weak_ptr<RuleReader::File> RuleReader::open(Fd fd)
 {
     struct stat is {};
@@ -75,12 +80,13 @@ RuleAnswer RuleReader::rule_at(File& file, std::uint64_t offset)
     return known->second;
 }
 
-void RuleReader::exchange()
+bool RuleReader::exchange()
 {
     receive();
     for (const auto& [key, file] : files_)
         if (!file->wanted_.empty() && !is_refused(*file) && !send(file))
-            return;
+            break;
+    return is_waiting();
 }
 
 bool RuleReader::is_waiting() const
@@ -129,6 +135,7 @@ bool RuleReader::start()
     if (!started)
         return false;
     channel_.emplace(std::move(started->socket), do_not_wait);
+    process_ = std::move(started->pidfd);
     return true;
 }
 
@@ -157,10 +164,11 @@ void RuleReader::receive()
     }
 }
 
-// Ends the process. Another one will receive the requests that have no reply.
+// Kills the process. Another one will receive the requests that have no reply.
 void RuleReader::end(Cause cause)
 {
     channel_.reset();
+    kill_process(std::exchange(process_, {}));
     if (cause == Cause::first_request && !requests_.empty())
         requests_.front().file->n_ends_++;
     for (const Request& request : std::exchange(requests_, {}))

@@ -63,6 +63,9 @@ public:
     RuleReader();
     // For tests: with another main function of the process, and another timeout.
     RuleReader(std::function<void(Fd)> serve, std::uint64_t timeout);
+    ~RuleReader(); // kills the process
+    RuleReader(const RuleReader&) = delete;
+    RuleReader& operator=(const RuleReader&) = delete;
 
     // Returns the file, which the caller must not keep if it may be closed. An empty Fd
     // is a file without rules.
@@ -70,12 +73,9 @@ public:
     // Returns the rule for the text at this offset in the file. If the rule is not known
     // yet, the next exchange() requests it.
     RuleAnswer rule_at(File& file, std::uint64_t offset);
-    // Takes the replies that have arrived, and sends requests. Does not wait.
-    void exchange();
-    // Returns whether a rule was requested that is not known yet.
-    bool is_waiting() const;
-    // Returns how many processes were started.
-    unsigned n_started() const { return n_started_; }
+    // Takes the replies that have arrived, and sends requests. Does not wait. Returns
+    // whether a rule that was requested is not known yet.
+    bool exchange();
 
 private:
     struct Request {
@@ -84,6 +84,7 @@ private:
     };
     using Key = std::vector<std::uint64_t>;
 
+    bool is_waiting() const;
     void receive();
     bool send(const std::shared_ptr<File>& file);
     bool start();
@@ -98,6 +99,7 @@ private:
     std::deque<std::pair<Key, std::shared_ptr<File>>> files_; // the latest is last
     std::uint64_t n_files_ = 0;
     std::optional<Channel> channel_;
+    Fd process_; // a pidfd
     unsigned n_started_ = 0;
     std::deque<Request> requests_;     // without a reply
     std::uint64_t first_since_ns_ = 0; // when requests_ got its present first element

@@ -18,8 +18,7 @@ namespace {
 
 // A call frame table uses at most 256 MiB for the section and 160 MiB for its entries.
 constexpr rlim_t max_memory_bytes = rlim_t{1} << 30;
-// The agent does not kill the process. This limit ends a process that does not return
-// from a request after the agent has closed the socket.
+// Ends a process that outlives the agent.
 constexpr rlim_t max_cpu_s = 120;
 
 void lower_limit(__rlimit_resource what, rlim_t most)
