@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/printable.hpp"
 
+#include <algorithm>
+
 namespace dt {
 
 std::size_t utf8_length(std::string_view text)
@@ -38,6 +40,15 @@ static bool stays(std::string_view character, Escaping escaping)
     return first >= 0x20 && first < 0x7f;
 }
 
+// Returns the number of bytes at the start of text that are never escaped.
+static std::size_t plain_length(std::string_view text)
+{
+    const auto end = std::find_if_not(text.begin(), text.end(), [](char c) {
+        return c >= 0x20 && c < 0x7f && c != '\\';
+    });
+    return static_cast<std::size_t>(end - text.begin());
+}
+
 static void append_octal(std::string& out, std::string_view bytes)
 {
     for (char c : bytes) {
@@ -55,6 +66,12 @@ void append_printable(std::string& out, std::string_view text, Escaping escaping
         return;
     }
     while (!text.empty()) {
+        // Nearly all text is plain ASCII, which is copied at once.
+        const std::size_t plain = plain_length(text);
+        out.append(text.substr(0, plain));
+        text.remove_prefix(plain);
+        if (text.empty())
+            return;
         const std::size_t length = utf8_length(text);
         const std::string_view character = text.substr(0, length == 0 ? 1 : length);
         if (length != 0 && stays(character, escaping))

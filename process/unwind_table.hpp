@@ -7,6 +7,7 @@
 #include "base/fd.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace dt {
@@ -25,5 +26,12 @@ struct UnwindRow {
 // Returns the rows, sorted by offset. Returns none if the file has no call frame
 // information.
 std::vector<UnwindRow> unwind_rows(Fd file);
+// Does the same in a process without rights, because the file is untrusted. Also returns
+// no rows if the process ends, does not reply within ten seconds, or sends a malformed
+// reply.
+std::vector<UnwindRow> jailed_unwind_rows(Fd file);
+// For tests: with another main function of the process, and another timeout.
+std::vector<UnwindRow> jailed_unwind_rows(Fd file, const std::function<void(Fd)>& serve,
+                                          std::uint64_t timeout_ns);
 
 } // namespace dt

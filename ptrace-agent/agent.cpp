@@ -5,6 +5,7 @@
 
 #include "base/clock_ns.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/unwind.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -46,6 +47,7 @@ void run_agent(Fd socket)
     socket.release();
     close_range(4, ~0u, 0);
     Agent(Fd(3)).run();
+    end_rule_reader();
 }
 
 void Agent::run()

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <libunwind-x86_64.h>
+#include <optional>
 
 // Searches a sorted unwind table. libunwind exports this function, but no header
 // declares it.
@@ -69,6 +70,8 @@ struct Walk {
     }
 };
 static Walk* walk;
+// Reads the rules for the files of all targets. Only this thread uses it.
+static std::optional<RuleReader> rule_reader;
 
 static int access_mem(unw_addr_space_t, unw_word_t addr, unw_word_t* value, int write,
                       void*)
@@ -173,6 +176,11 @@ void forget_unwind(AddressSpace& space)
     space.unwind.reset();
 }
 
+void end_rule_reader()
+{
+    rule_reader.reset();
+}
+
 void DestroyUnwind::operator()(UnwindState* state) const
 {
     unw_destroy_addr_space(state->space);
@@ -215,11 +223,16 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
 }
 
 // Adds a rule to the runtime for each frame before the first signal frame. Omits a rule
-// if it finds another caller than libunwind.
+// if it finds another caller than libunwind. A rule that is not known yet is requested,
+// and a later walk adds it.
 static void add_rules(UnwindState& state, AddressSpace& space, const Walked& walked)
 {
+    if (!rule_reader)
+        rule_reader.emplace();
+    RuleReader& reader = *rule_reader;
     if (state.rules == nullptr)
-        state.rules = std::make_unique<UnwindRules>(space.proc_tid());
+        state.rules = std::make_unique<UnwindRules>(space.proc_tid(), reader);
+    reader.exchange();
     auto read = [](std::uint64_t at, std::uint64_t& value) {
         return walk->read(at, &value, sizeof value);
     };
@@ -234,6 +247,7 @@ static void add_rules(UnwindState& state, AddressSpace& space, const Walked& wal
         if (caller && (last ? caller->pc == 0 : *caller == places[i + 1]))
             space.runtime.add_rule(*rule);
     }
+    reader.exchange();
 }
 
 // Returns the word at the top of the stack, or 0 if the word does not point into

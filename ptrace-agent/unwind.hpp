@@ -27,5 +27,8 @@ std::int64_t unwind_user_stack(Process& process, const Registers& regs,
 // Discards the cached unwind information and the runtime's rules. Must be called after
 // objects were mapped or unmapped.
 void forget_unwind(AddressSpace& space);
+// Ends the process that reads call frame information. Must be called before the agent
+// exits, when no target is left.
+void end_rule_reader();
 
 } // namespace dt::agent

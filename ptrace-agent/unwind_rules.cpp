@@ -35,26 +35,30 @@ std::optional<StackPlace> caller_by(const dt_rt_rule& rule, const StackPlace& pl
     return caller;
 }
 
-UnwindRules::UnwindRules(pid_t pid) : pid_(pid), mappings_(mappings_of(pid)) {}
-UnwindRules::~UnwindRules() = default;
+UnwindRules::UnwindRules(pid_t pid, RuleReader& reader)
+    : pid_(pid), reader_(reader), mappings_(mappings_of(pid))
+{
+}
 
 std::optional<dt_rt_rule> UnwindRules::rule_at(TargetAddr at)
 {
     const Mapping* text = find_mapping(mappings_, at);
     if (text == nullptr || !text->executable)
         return std::nullopt;
-    dt_rt_rule guess{};
-    guess.at = at.value;
-    guess.from = DT_RT_FROM_GUESS;
-    if (text->path.empty() || text->path[0] != '/')
-        return guess;
-    std::unique_ptr<CallFrames>& object = objects_[text->path];
-    if (object == nullptr)
-        object = std::make_unique<CallFrames>(
-            open_mapped(mapped_name(pid_, *text), CallFrames::max_file_bytes));
-    auto address = object->address_of(at - text->begin + text->offset);
-    const FrameRow* frame = address ? object->frame_at(*address) : nullptr;
-    return frame == nullptr ? guess : rule_of(*frame, at);
+    RuleAnswer answer{RuleAnswer::guess, {}};
+    if (!text->path.empty() && text->path[0] == '/') {
+        std::weak_ptr<RuleReader::File>& object = objects_[text->path];
+        if (object.expired())
+            object = reader_.open(
+                open_mapped(mapped_name(pid_, *text), CallFrames::max_file_bytes));
+        answer = reader_.rule_at(*object.lock(), at - text->begin + text->offset);
+    }
+    if (answer.kind == RuleAnswer::guess)
+        answer.how.from = DT_RT_FROM_GUESS;
+    else if (answer.kind != RuleAnswer::rule)
+        return std::nullopt;
+    answer.how.at = at.value;
+    return answer.how;
 }
 
 } // namespace dt::agent

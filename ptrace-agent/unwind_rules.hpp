@@ -11,13 +11,14 @@
 // A signal frame has no rule. A frame also has no rule if its CFA depends on another
 // register.
 //
-// The list of mappings and each file are read once, and then cached. When mappings
-// change, the owner must create a new UnwindRules.
+// The list of mappings is read once, and then cached. When mappings change, the owner
+// must create a new UnwindRules. A process without rights reads the files
+// (rule_reader.hpp).
 #pragma once
 
 #include "base/target_addr.hpp"
-#include "process/call_frames.hpp"
 #include "process/maps.hpp"
+#include "ptrace-agent/rules/rule_reader.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
 #include <functional>
@@ -44,19 +45,20 @@ std::optional<StackPlace> caller_by(const dt_rt_rule& rule, const StackPlace& pl
 
 class UnwindRules {
 public:
-    explicit UnwindRules(pid_t pid);
-    ~UnwindRules();
+    UnwindRules(pid_t pid, RuleReader& reader);
     UnwindRules(const UnwindRules&) = delete;
     UnwindRules& operator=(const UnwindRules&) = delete;
 
-    // Returns the rule for this address in the text, or nothing. For a caller, pass its
-    // return address minus one.
+    // Returns the rule for this address in the text. Returns nothing if there is no rule,
+    // or if it is not known yet. RuleReader::exchange() then requests it. For a caller,
+    // pass its return address minus one.
     std::optional<dt_rt_rule> rule_at(TargetAddr at);
 
 private:
     pid_t pid_;
+    RuleReader& reader_;
     std::vector<Mapping> mappings_;
-    std::map<std::string, std::unique_ptr<CallFrames>> objects_; // key: the path
+    std::map<std::string, std::weak_ptr<RuleReader::File>> objects_; // key: the path
 };
 
 } // namespace dt::agent

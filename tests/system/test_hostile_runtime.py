@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests that dtrace resists another user's programs. They attack the memory that dtrace maps into a target."""
-import contextlib, itertools, mmap, os, pathlib, re, shutil, signal, subprocess
+import contextlib, itertools, mmap, os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *
 from traced import *
@@ -292,25 +292,28 @@ def children_that_are_not_followed_do_not_map_the_arena(t):
                      "untraced mapped 0 sum 499500 status 0", "work 2000"):
             contains(out, line + "\n")
 
+def is_jailed(reader, mapped):
+    """Checks that a process that parses files has no rights, and no descriptors except those of files in `mapped`."""
+    status = dict(line.split(":\t", 1) for line in
+                  pathlib.Path(f"/proc/{reader}/status").read_text().splitlines() if ":\t" in line)
+    for capabilities in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+        equal(int(status[capabilities], 16), 0, capabilities)
+    equal(status["NoNewPrivs"], "1")
+    equal(status["Seccomp"], "2", "a reader has a seccomp filter")
+    if os.geteuid() == 0: # the files of a process that is not dumpable belong to root
+        links = [os.readlink(entry) for entry in pathlib.Path(f"/proc/{reader}/fd").iterdir()]
+        allowed = ("/dev/null", "socket:", "/memfd:")
+        equal([link for link in links if not link.startswith(allowed) and link not in mapped], [],
+              "descriptors that the reader need not have")
+        maps = pathlib.Path(f"/proc/{reader}/maps").read_text()
+        equal(re.findall("memfd:dtrace-arena.*", maps), [], "the reader maps the arena")
+
 def a_symbol_reader_has_no_rights(t):
     with held(victim(t, "waiter", "1")) as target:
         ready(target)
         traced = Traced(t, f"pid{target.pid}:a.out:work:entry {COUNTED}", str(target.pid))
         (reader,) = children_called(traced.process.pid, "dtrace-reader")
-        status = dict(line.split(":\t", 1) for line in
-                      pathlib.Path(f"/proc/{reader}/status").read_text().splitlines() if ":\t" in line)
-        for capabilities in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
-            equal(int(status[capabilities], 16), 0, capabilities)
-        equal(status["NoNewPrivs"], "1")
-        equal(status["Seccomp"], "2", "a reader has a seccomp filter")
-        if os.geteuid() == 0: # the files of a process that is not dumpable belong to root
-            links = [os.readlink(entry) for entry in pathlib.Path(f"/proc/{reader}/fd").iterdir()]
-            allowed = ("/dev/null", "socket:", "/memfd:")
-            mapped = pathlib.Path(f"/proc/{target.pid}/maps").read_text()
-            equal([link for link in links if not link.startswith(allowed) and link not in mapped], [],
-                  "descriptors that the reader need not have")
-            maps = pathlib.Path(f"/proc/{reader}/maps").read_text()
-            equal(re.findall("memfd:dtrace-arena.*", maps), [], "the reader maps the arena")
+        is_jailed(reader, pathlib.Path(f"/proc/{target.pid}/maps").read_text())
         traced.finish(signal.SIGINT)
 
 def a_symbol_reader_that_dies_is_replaced(t):
@@ -323,6 +326,36 @@ def a_symbol_reader_that_dies_is_replaced(t):
         os.kill(reader, signal.SIGSEGV)
         out = traced.finish(signal.SIGINT)
         target.kill()
+    contains(out, "frames_fp`compare\n")
+    contains(out, "libc.so.6`qsort")
+
+def rule_readers(agent):
+    """Returns the rule readers of an agent. They are in its process group, but are not its children."""
+    readers = []
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError): # it may have exited
+            if entry.name.isdigit() and (entry / "comm").read_text() == "dtrace-rules\n" and \
+               os.getpgid(int(entry.name)) == agent:
+                readers.append(int(entry.name))
+    return readers
+
+def a_rule_reader_has_no_rights_and_may_die(t):
+    """The agent requests rules for the stacks of compare(). Without a rule reader, it walks these stacks itself."""
+    with held(victim(t, "frames_fp")) as target:
+        wait_until(lambda: "libc.so.6" in pathlib.Path(f"/proc/{target.pid}/maps").read_text(), what="libc")
+        traced = Traced(t, f"pid{target.pid}:a.out:compare:entry {{ @[ustack()] = count(); }}", str(target.pid))
+        (agent,) = children_called(traced.process.pid, "ptrace-agent")
+        wait_until(lambda: rule_readers(agent), what="a rule reader")
+        (reader,) = rule_readers(agent)
+        wait_until(lambda: "Seccomp:\t2" in pathlib.Path(f"/proc/{reader}/status").read_text(), what="the jail")
+        is_jailed(reader, pathlib.Path(f"/proc/{target.pid}/maps").read_text())
+        os.kill(reader, signal.SIGSEGV)
+        wait_until(lambda: rule_readers(agent) == [], what="the death of the reader")
+        time.sleep(0.2)
+        equal(children_called(traced.process.pid, "ptrace-agent"), [agent])
+        out = traced.finish(signal.SIGINT)
+        target.kill()
+    wait_until(lambda: rule_readers(agent) == [], what="the exit of the rule readers")
     contains(out, "frames_fp`compare\n")
     contains(out, "libc.so.6`qsort")
 

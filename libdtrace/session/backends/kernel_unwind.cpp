@@ -35,7 +35,7 @@ static dtk_unwind_rule rule_of(const UnwindRow& row)
 static std::vector<dtk_unwind_rule> rules_of(Fd file)
 {
     std::vector<dtk_unwind_rule> rules;
-    for (const UnwindRow& row : unwind_rows(std::move(file))) {
+    for (const UnwindRow& row : jailed_unwind_rows(std::move(file))) {
         if (row.offset >> 32 != 0 || (!rules.empty() && row.offset < rules.back().at))
             break;
         if (!rules.empty() && row.offset == rules.back().at)

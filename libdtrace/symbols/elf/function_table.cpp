@@ -21,17 +21,25 @@ constexpr std::size_t max_nesting = 64;
 
 std::size_t underscores(std::string_view name)
 {
-    return std::min(name.find_first_not_of('_'), name.size());
+    std::size_t n = 0;
+    while (n < name.size() && name[n] == '_')
+        n++;
+    return n;
 }
 
 bool preferred(const FunctionName& a, const FunctionName& b)
 {
-    auto key = [](const FunctionName& n) {
-        return std::tuple(n.indirect, n.binding == Binding::local, underscores(n.text),
-                          n.binding, n.text.size());
-    };
-    auto ka = key(a), kb = key(b);
-    return ka != kb ? ka < kb : a.text < b.text;
+    if (a.indirect != b.indirect)
+        return b.indirect;
+    const bool a_local = a.binding == Binding::local;
+    if (const bool b_local = b.binding == Binding::local; a_local != b_local)
+        return b_local;
+    if (const auto na = underscores(a.text), nb = underscores(b.text); na != nb)
+        return na < nb;
+    if (a.binding != b.binding)
+        return a.binding < b.binding;
+    return a.text.size() != b.text.size() ? a.text.size() < b.text.size()
+                                          : a.text < b.text;
 }
 
 // Sorting keys is twice as fast as sorting symbols.
@@ -113,7 +121,6 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
 
     functions_.reserve(symbols.size());
     names_.reserve(symbols.size());
-    function_of_.reserve(symbols.size());
     for (const Key& key : keys) {
         const FunctionSymbol& symbol = symbols[key.index];
         if (functions_.empty() || functions_.back().addr != symbol.addr)
@@ -130,36 +137,34 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
         if (known)
             continue;
         names_.push_back(symbol.name);
-        function_of_.push_back(static_cast<std::uint32_t>(functions_.size() - 1));
         function.n_names++;
     }
-
-    index_ends();
 }
 
 std::optional<FunctionTable> FunctionTable::from_parts(std::vector<Function> functions,
                                                        std::vector<FunctionName> names)
 {
-    FunctionTable table;
-    table.function_of_.reserve(names.size());
-    for (std::uint32_t i = 0; i < functions.size(); i++) {
+    std::size_t n_names = 0;
+    for (std::size_t i = 0; i < functions.size(); i++) {
         const Function& function = functions[i];
         if ((i != 0 && functions[i - 1].addr >= function.addr) ||
-            function.first_name != table.function_of_.size() || function.n_names == 0 ||
-            function.n_names > names.size() - function.first_name)
+            function.first_name != n_names || function.n_names == 0 ||
+            function.n_names > names.size() - n_names)
             return std::nullopt;
-        table.function_of_.insert(table.function_of_.end(), function.n_names, i);
+        n_names += function.n_names;
     }
-    if (table.function_of_.size() != names.size())
+    if (n_names != names.size())
         return std::nullopt;
+    FunctionTable table;
     table.functions_ = std::move(functions);
     table.names_ = std::move(names);
-    table.index_ends();
     return table;
 }
 
-void FunctionTable::index_ends()
+void FunctionTable::index_ends() const
 {
+    if (max_end_.size() == functions_.size())
+        return;
     max_end_.reserve(functions_.size());
     std::uint64_t end = 0;
     for (const Function& function : functions_) {
@@ -170,6 +175,7 @@ void FunctionTable::index_ends()
 
 const Function* FunctionTable::at(std::uint64_t addr) const
 {
+    index_ends();
     auto after = std::upper_bound(
         functions_.begin(), functions_.end(), addr,
         [](std::uint64_t at, const Function& function) { return at < function.addr; });
@@ -193,6 +199,16 @@ void FunctionTable::index_names() const
     std::sort(by_hash_.begin(), by_hash_.end());
 }
 
+// Returns the function that has the name with this index.
+const Function* FunctionTable::function_of(std::uint32_t name) const
+{
+    auto after = std::upper_bound(functions_.begin(), functions_.end(), name,
+                                  [](std::uint32_t index, const Function& function) {
+                                      return index < function.first_name;
+                                  });
+    return &*std::prev(after);
+}
+
 std::vector<const Function*> FunctionTable::find_all(std::string_view name) const
 {
     index_names();
@@ -208,7 +224,7 @@ std::vector<const Function*> FunctionTable::find_all(std::string_view name) cons
     std::vector<const Function*> functions;
     functions.reserve(found.size());
     for (std::uint32_t i : found)
-        functions.push_back(&functions_[function_of_[i]]);
+        functions.push_back(function_of(i));
     return functions;
 }
 

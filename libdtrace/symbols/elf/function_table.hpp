@@ -97,14 +97,16 @@ public:
                                      std::size_t limit = 3) const;
 
 private:
-    void index_ends();
+    void index_ends() const;
     void index_names() const;
+    const Function* function_of(std::uint32_t name) const;
 
     std::vector<Function> functions_;
-    // max_end_[i] is the maximum end of functions_[0] to functions_[i].
-    std::vector<std::uint64_t> max_end_;
     std::vector<FunctionName> names_;
-    std::vector<std::uint32_t> function_of_; // index in functions_ of each name
+    // The first at() fills max_end_. max_end_[i] is the maximum end of functions_[0] to
+    // functions_[i].
+    mutable std::vector<std::uint64_t> max_end_;
+    // The first lookup by name fills by_hash_ with hashes and indices in names_.
     mutable std::vector<std::pair<std::uint32_t, std::uint32_t>> by_hash_;
 };
 

@@ -146,7 +146,7 @@ enum NameFlag : std::uint8_t {
 
 void write_functions(MessageWriter& out, const FunctionTable& table)
 {
-    std::vector<Function> functions(table.all().begin(), table.all().end());
+    const std::span<const Function> functions = table.all();
     std::vector<NameInMessage> names;
     std::size_t n_bytes = 0;
     for (const Function& function : functions)
@@ -159,9 +159,10 @@ void write_functions(MessageWriter& out, const FunctionTable& table)
                              static_cast<std::uint8_t>(flags), 0});
             n_bytes += name.text.size();
         }
-    out.reserve(functions.size() * sizeof(Function) +
-                names.size() * sizeof(NameInMessage) + n_bytes + 64);
-    out.list(functions).list(names);
+    out.reserve(functions.size_bytes() + names.size() * sizeof(NameInMessage) +
+                n_bytes + 64);
+    out.put<std::uint64_t>(functions.size());
+    out.raw(functions.data(), functions.size_bytes()).list(names);
     for (const Function& function : functions)
         for (const FunctionName& name : table.names(function))
             out.raw(name.text.data(), name.text.size());

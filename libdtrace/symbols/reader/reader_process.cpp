@@ -3,20 +3,15 @@
 
 #include "base/clock_ns.hpp"
 #include "base/message.hpp"
-#include "base/no_signals.hpp"
 #include "libdtrace/symbols/debug/debug_folders.hpp"
 #include "libdtrace/symbols/reader/protocol.hpp"
+#include "process/jail/start_jailed.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <fcntl.h>
 #include <mutex>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,47 +36,17 @@ void collect_killed()
                   [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
 }
 
-// Resets the signal handlers that dtrace has installed. Ignores SIGINT and similar
-// signals, because the terminal also sends them to dtrace, which then ends the reader.
-void reset_signals()
-{
-    for (int number = 1; number < NSIG; number++)
-        std::signal(number, SIG_DFL);
-    for (int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE})
-        std::signal(number, SIG_IGN);
-    sigset_t none;
-    sigemptyset(&none);
-    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
-}
-
 } // namespace
 
 Result<std::unique_ptr<ReaderProcess>>
 ReaderProcess::start(std::function<void(Fd)> serve, Limits limits)
 {
     collect_killed();
-    std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-        return errno_error("start a symbol reader: socketpair");
-    // If dtrace was started without standard descriptors, the socket may have the
-    // number 0, 1 or 2. The jail uses these numbers for /dev/null.
-    Fd own(ends[0]), low(ends[1]), readers(::fcntl(low.get(), F_DUPFD_CLOEXEC, 3));
-    low.reset();
-    if (!readers)
-        return errno_error("start a symbol reader: fcntl");
-    NoSignals during_fork;
-    const pid_t pid = ::fork();
-    if (pid < 0)
-        return errno_error("start a symbol reader: fork");
-    if (pid == 0) {
-        reset_signals();
-        own.reset();
-        ::prctl(PR_SET_NAME, "dtrace-reader", 0, 0, 0);
-        serve(std::move(readers));
-        ::_exit(0);
-    }
+    auto started = start_jailed("dtrace-reader", serve, Parent::caller);
+    if (!started)
+        return started.error().during("start a symbol reader");
     return std::unique_ptr<ReaderProcess>(
-        new ReaderProcess(std::move(own), pid, limits));
+        new ReaderProcess(std::move(started->socket), started->pid, limits));
 }
 
 ReaderProcess::ReaderProcess(Fd socket, pid_t pid, Limits limits)

@@ -5,7 +5,7 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
-#include "libdtrace/symbols/reader/channel.hpp"
+#include "process/jail/channel.hpp"
 
 #include <cstdint>
 #include <functional>

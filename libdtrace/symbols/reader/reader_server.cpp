@@ -3,9 +3,9 @@
 
 #include "libdtrace/symbols/demangle.hpp"
 #include "libdtrace/symbols/elf/parsed_elf.hpp"
-#include "libdtrace/symbols/reader/channel.hpp"
-#include "libdtrace/symbols/reader/jail.hpp"
 #include "libdtrace/symbols/reader/protocol.hpp"
+#include "process/jail/channel.hpp"
+#include "process/jail/jail.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -2,7 +2,10 @@
 // Tests that a file's unwind table has the same rules as its call frame information.
 #include "process/unwind_table.hpp"
 
+#include "base/clock_ns.hpp"
+#include "base/message.hpp"
 #include "process/call_frames.hpp"
+#include "process/jail/channel.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -142,6 +145,81 @@ TEST(UnwindTable, EndsWhereTheFileDoes)
     Fd again = crafted();
     ASSERT_EQ(ftruncate(again.get(), off_t{1} << 40), 0);
     EXPECT_FALSE(CallFrames(std::move(again)).are_there());
+}
+
+static bool is_same(const UnwindRow& a, const UnwindRow& b)
+{
+    return a.offset == b.offset && a.kind == b.kind && a.how.cfa == b.how.cfa &&
+           a.how.rbp == b.how.rbp && a.how.from == b.how.from &&
+           a.how.rbp_from == b.how.rbp_from;
+}
+
+TEST(JailedUnwindTable, IsTheTableThatAParserInThisProcessReturns)
+{
+    const char* libc = "/lib/x86_64-linux-gnu/libc.so.6";
+    const auto jailed = jailed_unwind_rows(opened(libc));
+    const auto own = unwind_rows(opened(libc));
+    ASSERT_GT(own.size(), 1000U);
+    EXPECT_TRUE(
+        std::equal(jailed.begin(), jailed.end(), own.begin(), own.end(), is_same));
+    EXPECT_TRUE(jailed_unwind_rows(opened("/etc/passwd")).empty());
+    EXPECT_TRUE(jailed_unwind_rows(Fd()).empty());
+}
+
+// Returns how many rows are accepted from a process that sends these rows.
+static std::size_t n_accepted(const std::vector<UnwindRow>& rows,
+                              std::uint32_t word = 2)
+{
+    auto serve = [&](Fd socket) {
+        Channel channel(std::move(socket));
+        if (!channel.receive())
+            return;
+        MessageWriter out;
+        out.list(rows);
+        (void)channel.send(word, out.body());
+    };
+    return jailed_unwind_rows(opened("/etc/passwd"), serve, 10'000'000'000).size();
+}
+
+TEST(JailedUnwindTable, RefusesMalformedTables)
+{
+    const dt_rt_rule good{0, 8, -16, DT_RT_FROM_RSP, DT_RT_FROM_CFA};
+    const std::vector<UnwindRow> rows = {{1, UnwindRow::rule, good},
+                                         {2, UnwindRow::none, {}}};
+    EXPECT_EQ(n_accepted(rows), 2U);
+    EXPECT_EQ(n_accepted(rows, 3), 0U);
+    EXPECT_EQ(n_accepted({rows[1], rows[0]}), 0U);
+    auto changed = rows;
+    changed[0].kind = static_cast<UnwindRow::Kind>(9);
+    EXPECT_EQ(n_accepted(changed), 0U);
+    changed = rows;
+    changed[0].how.from = 77;
+    EXPECT_EQ(n_accepted(changed), 0U);
+    changed = rows;
+    changed[0].how.rbp_from = DT_RT_FROM_RSP;
+    EXPECT_EQ(n_accepted(changed), 0U);
+}
+
+TEST(JailedUnwindTable, IsEmptyIfTheProcessEndsOrHangs)
+{
+    auto file = [] { return opened("/etc/passwd"); };
+    EXPECT_TRUE(jailed_unwind_rows(
+                    file(), [](Fd) { _exit(1); }, 10'000'000'000)
+                    .empty());
+    // The process is killed at the end, so it does not remain.
+    EXPECT_TRUE(jailed_unwind_rows(
+                    file(), [](Fd) { pause(); }, 50'000'000)
+                    .empty());
+    auto drip = [](Fd socket) {
+        std::string message(40'000, '\0');
+        message[9] = '\x40'; // the body has 0x4000 bytes
+        for (const char& byte : message)
+            if (write(socket.get(), &byte, 1) == 1)
+                usleep(1000);
+    };
+    const std::uint64_t began = monotonic_ns();
+    EXPECT_TRUE(jailed_unwind_rows(file(), drip, 50'000'000).empty());
+    EXPECT_LT(monotonic_ns() - began, 5'000'000'000U);
 }
 
 } // namespace dt::agent

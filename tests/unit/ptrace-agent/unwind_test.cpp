@@ -38,6 +38,16 @@ std::uint64_t cpu_ns(pid_t pid)
            static_cast<std::uint64_t>(used.tv_nsec);
 }
 
+// Returns the rule for an address. Waits until the process that reads the file has
+// replied.
+std::optional<dt_rt_rule> wait_for_rule(RuleReader& reader, UnwindRules& rules,
+                                        TargetAddr at)
+{
+    (void)rules.rule_at(at);
+    EXPECT_TRUE(wait_until([&] { return !reader.exchange(); }));
+    return rules.rule_at(at);
+}
+
 // A program that the test traces with ptrace and stops at random moments.
 class Sampled {
 public:
@@ -80,7 +90,7 @@ public:
             std::size_t mapped = text_mappings(pid_);
             if (mapped != mapped_) {
                 forget_unwind(*process_.space);
-                rules.emplace(pid_);
+                rules.emplace(pid_, reader_);
             }
             mapped_ = mapped;
             for (int i = 0; i < n_steps; ++i) {
@@ -115,7 +125,8 @@ public:
             pcs.push_back(place.pc);
             if (pcs.size() == max_frames)
                 break;
-            auto rule = rules->rule_at({place.pc - (pcs.size() == 1 ? 0 : 1)});
+            auto rule =
+                wait_for_rule(reader_, *rules, {place.pc - (pcs.size() == 1 ? 0 : 1)});
             auto caller = rule ? caller_by(*rule, place, read) : std::nullopt;
             if (!caller)
                 return std::nullopt;
@@ -128,6 +139,7 @@ public:
 
 private:
     pid_t pid_ = 0;
+    RuleReader reader_;
     std::size_t mapped_ = 0;
     TracepointTable table_;
     Process process_;
@@ -177,9 +189,10 @@ TEST(Rules, DoNotExistForSignalFrames)
     sigaction(SIGUSR1, &action, nullptr);
     raise(SIGUSR1);
     ASSERT_NE(restorer, 0u);
-    UnwindRules own(getpid());
-    EXPECT_FALSE(own.rule_at({restorer}));
-    EXPECT_FALSE(own.rule_at({restorer - 1}));
+    RuleReader reader;
+    UnwindRules own(getpid(), reader);
+    EXPECT_FALSE(wait_for_rule(reader, own, {restorer}));
+    EXPECT_FALSE(wait_for_rule(reader, own, {restorer - 1}));
 }
 
 TEST(Rules, ForTextWithoutAFileGuessByTheFramePointer)
@@ -187,11 +200,12 @@ TEST(Rules, ForTextWithoutAFileGuessByTheFramePointer)
     void* page =
         mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(page, MAP_FAILED);
-    UnwindRules own(getpid());
-    auto guess = own.rule_at({reinterpret_cast<std::uint64_t>(page)});
+    RuleReader reader;
+    UnwindRules own(getpid(), reader);
+    auto guess = wait_for_rule(reader, own, {reinterpret_cast<std::uint64_t>(page)});
     ASSERT_TRUE(guess);
     EXPECT_EQ(guess->from, DT_RT_FROM_GUESS);
-    EXPECT_FALSE(own.rule_at({0}));
+    EXPECT_FALSE(wait_for_rule(reader, own, {0}));
     munmap(page, 4096);
 }
 
@@ -218,9 +232,10 @@ TEST(Rules, OfAPltEntryIncludeTheWordThatItPushes)
     close(fd);
     if (plt == 0)
         GTEST_SKIP() << libc.dli_fname << " has no .plt";
-    UnwindRules own(getpid());
+    RuleReader reader;
+    UnwindRules own(getpid(), reader);
     for (auto [offset, cfa] : {std::pair{16, 8}, {22, 8}, {27, 16}}) {
-        auto rule = own.rule_at({plt + static_cast<unsigned>(offset)});
+        auto rule = wait_for_rule(reader, own, {plt + static_cast<unsigned>(offset)});
         ASSERT_TRUE(rule) << offset;
         EXPECT_EQ(rule->from, DT_RT_FROM_RSP) << offset;
         EXPECT_EQ(rule->cfa, cfa) << offset;

@@ -7,9 +7,9 @@
 #include "base/regular_file.hpp"
 #include "libdtrace/symbols/debug/debug_folders.hpp"
 #include "libdtrace/symbols/debug/debug_types.hpp"
-#include "libdtrace/symbols/reader/channel.hpp"
 #include "libdtrace/symbols/reader/protocol.hpp"
 #include "libdtrace/symbols/reader/reader_server.hpp"
+#include "process/jail/channel.hpp"
 #include "scratch.hpp"
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests what a process in the jail can and cannot do.
-#include "libdtrace/symbols/reader/jail.hpp"
+#include "process/jail/jail.hpp"
 
 #include <array>
 #include <cerrno>

@@ -2,7 +2,7 @@
 // The filter has three actions. Permitted calls are executed. Calls that use the name of
 // a file raise SIGSYS, and handle_file_call() emulates them. All other calls end the
 // process.
-#include "libdtrace/symbols/reader/jail.hpp"
+#include "process/jail/jail.hpp"
 
 #include <algorithm>
 #include <array>
@@ -126,7 +126,7 @@ void handle_file_call(int, siginfo_t* info, void* context)
         result = read_link(text(b), buffer(c), static_cast<std::size_t>(d));
         break;
     default:
-        break; // access(2) and similar calls: as if the kernel had no such call
+        break; // access(2) and similar calls fail as on a kernel without them
     }
     regs[REG_RAX] = result;
     errno = before;

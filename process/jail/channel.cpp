@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/symbols/reader/channel.hpp"
+#include "process/jail/channel.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,6 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <utility>
 
 namespace dt {
 
@@ -45,28 +43,9 @@ Result<Fd> memfd_with(std::span<const std::byte> bytes)
             return errno_error("write a memfd");
         bytes = bytes.subspan(static_cast<std::size_t>(n));
     }
+    if (auto sealed = MessageBody::seal(memfd); !sealed)
+        return sealed.error();
     return memfd;
-}
-
-// Copies a memfd. Refuses any other file, because a read of a file on a FUSE file system
-// might never end. Only memfds and files on tmpfs have seals.
-Result<MessageBody> copy_memfd(const Fd& memfd, std::uint64_t n_bytes)
-{
-    struct stat is {};
-    if (::fcntl(memfd.get(), F_GET_SEALS) < 0 || ::fstat(memfd.get(), &is) != 0 ||
-        std::cmp_not_equal(is.st_size, n_bytes))
-        return Error{Code::corrupt, "the body of a message is not in a memfd"};
-    MessageBody body(n_bytes);
-    for (std::size_t done = 0; done < body.size();) {
-        const ssize_t n = ::pread(memfd.get(), body.data() + done, body.size() - done,
-                                  static_cast<off_t>(done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return Error{Code::corrupt, "the body of a message is truncated"};
-        done += static_cast<std::size_t>(n);
-    }
-    return body;
 }
 
 } // namespace
@@ -77,6 +56,12 @@ Result<Ok> Channel::wait_forever(int socket, short events)
     while (::poll(&ready, 1, -1) < 0 && errno == EINTR) {
     }
     return Ok{};
+}
+
+bool Channel::is_readable() const
+{
+    pollfd ready{socket_.get(), POLLIN, 0};
+    return ::poll(&ready, 1, 0) > 0;
 }
 
 // Sends all bytes. The descriptors are sent with the first byte.
@@ -206,7 +191,7 @@ Result<ReaderMessage> Channel::receive()
     message.word = header.word;
     message.has_news = header.has_news != 0;
     if (in_memfd) {
-        auto body = copy_memfd(fds.back(), header.n_bytes);
+        auto body = MessageBody::map(fds.back(), header.n_bytes);
         if (!body)
             return body.error();
         message.body = std::move(*body);

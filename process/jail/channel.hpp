@@ -3,12 +3,13 @@
 //
 //   message = header, then a small body; or a header and a memfd that contains the body
 //
-// dtrace does not trust the reader. dtrace copies a memfd once and then uses only the
-// copy, so the reader cannot change the body while dtrace reads it.
+// dtrace does not trust the reader. It accepts only a sealed memfd, so the reader cannot
+// change the body while dtrace reads it.
 #pragma once
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "process/jail/message_body.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +18,6 @@
 #include <vector>
 
 namespace dt {
-
-using MessageBody = std::vector<std::byte>;
 
 struct ReaderMessage {
     std::uint32_t word = 0; // ReaderWord (protocol.hpp)
@@ -48,6 +47,9 @@ public:
     // and of `wait`.
     Result<Ok> send(std::uint32_t word, std::span<const std::byte> body, int fd = -1,
                     bool has_news = false);
+    // Returns whether receive() can receive a message, or can report that the other
+    // process has exited, without waiting.
+    bool is_readable() const;
     // Receives a message. Errors: Code::gone if the other process has exited,
     // Code::corrupt if the message is malformed, and the errors of `wait`.
     Result<ReaderMessage> receive();

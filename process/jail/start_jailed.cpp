@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "process/jail/start_jailed.hpp"
+
+#include "base/no_signals.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dt {
+
+namespace {
+
+// Resets the signal handlers that the caller has installed. Ignores SIGINT and similar
+// signals, because the terminal also sends them to the caller, which then ends the
+// process.
+void reset_signals()
+{
+    for (int number = 1; number < NSIG; number++)
+        std::signal(number, SIG_DFL);
+    for (int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE})
+        std::signal(number, SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+}
+
+// Sends one byte, with a descriptor unless `fd` is empty.
+void send_descriptor(const Fd& socket, const Fd& fd)
+{
+    char byte = 0;
+    iovec part{&byte, 1};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    if (fd) {
+        const int number = fd.get();
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        cmsghdr* rights = CMSG_FIRSTHDR(&message);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(sizeof number);
+        std::memcpy(CMSG_DATA(rights), &number, sizeof number);
+    }
+    (void)::sendmsg(socket.get(), &message, MSG_NOSIGNAL);
+}
+
+// Receives what send_descriptor() has sent. Does not wait.
+Fd receive_descriptor(const Fd& socket)
+{
+    char byte = 0;
+    iovec part{&byte, 1};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    if (::recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1)
+        return {};
+    const cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS)
+        return {};
+    int number = -1;
+    std::memcpy(&number, CMSG_DATA(rights), sizeof number);
+    return Fd(number);
+}
+
+// Forks again, so that the calling process's parent is not the new one's parent. Only
+// the new process returns. The other one sends a pidfd of it and exits.
+void leave_parent(const Fd& socket)
+{
+    const pid_t pid = ::fork();
+    if (pid == 0)
+        return;
+    if (pid > 0)
+        send_descriptor(socket,
+                        Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
+    ::_exit(0); // if the fork failed, the caller's socket is closed now
+}
+
+} // namespace
+
+void kill_process(const Fd& pidfd)
+{
+    if (pidfd)
+        ::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+}
+
+Result<JailedProcess> start_jailed(const char* name,
+                                   const std::function<void(Fd)>& serve, Parent parent)
+{
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        return errno_error("socketpair");
+    // If the caller was started without standard descriptors, the socket may have the
+    // number 0, 1 or 2. The jail uses these numbers for /dev/null.
+    Fd own(ends[0]), low(ends[1]), others(::fcntl(low.get(), F_DUPFD_CLOEXEC, 3));
+    low.reset();
+    if (!others)
+        return errno_error("fcntl");
+    NoSignals during_fork;
+    const pid_t pid = ::fork();
+    if (pid < 0)
+        return errno_error("fork");
+    if (pid == 0) {
+        if (parent == Parent::init)
+            leave_parent(others);
+        reset_signals();
+        own.reset();
+        ::prctl(PR_SET_NAME, name, 0, 0, 0);
+        serve(std::move(others));
+        ::_exit(0);
+    }
+    if (parent == Parent::caller)
+        return JailedProcess{std::move(own), pid, {}};
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    Fd pidfd = receive_descriptor(own);
+    return JailedProcess{std::move(own), 0, std::move(pidfd)};
+}
+
+} // namespace dt
