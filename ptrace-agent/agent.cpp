@@ -4,6 +4,8 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
+#include "process/trust_domain.hpp"
+#include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 
 #include <algorithm>
@@ -133,6 +135,8 @@ Reply Agent::answer(const Request& request)
         return profile(in);
     case request_follow:
         return follower_.set_follow(in);
+    case request_confine:
+        return confine_agent(in);
     case request_put_back:
         return grabber_.put_back(in);
     default:
@@ -166,6 +170,17 @@ Reply Agent::set_arena(Reader& in, const std::vector<Fd>& fds)
         !mapped)
         return mapped.error();
     return Body{};
+}
+
+Reply Agent::confine_agent(Reader& in)
+{
+    const TrustDomain domain = get_domain(in);
+    if (!in.ok())
+        return Error{Code::invalid, "confine the ptrace-agent: no trust domain"};
+    auto broker = confine(domain);
+    if (!broker)
+        return broker.error().during("confine the ptrace-agent");
+    return Writer().put(*broker).body();
 }
 
 Reply Agent::resume(Reader& in)

@@ -43,6 +43,7 @@ private:
     void serve_client();
     Reply answer(const Request& request);
     Reply set_arena(Reader& in, const std::vector<Fd>& fds);
+    static Reply confine_agent(Reader& in);
     Reply resume(Reader& in);
     Reply resume_libraries(Reader& in);
     Reply profile(Reader& in);
