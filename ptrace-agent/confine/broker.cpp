@@ -80,6 +80,7 @@ private:
     std::int64_t wait_for_status();
     std::int64_t wait_for_report();
     bool note(pid_t tid, WaitStatus status, bool consumed);
+    void add_state(pid_t tid);
     std::int64_t open_file();
     std::int64_t read_link();
     std::int64_t copy_descriptor();
@@ -306,6 +307,7 @@ std::int64_t Broker::wait_for_status()
         if (!note(tid, status, true))
             continue;
         put(status.raw);
+        add_state(tid);
         return tid;
     }
 }
@@ -345,8 +347,22 @@ std::int64_t Broker::wait_for_report()
         if (report.si_pid != 0 && !note(report.si_pid, status_of(report), consumed))
             continue;
         put(report);
+        add_state(report.si_pid);
         return 0;
     }
+}
+
+// Adds the state of a thread to the reply that reports its stop.
+void Broker::add_state(pid_t tid)
+{
+    const auto known = threads_.find(tid);
+    StopState state{};
+    if (known == threads_.end() || known->second != State::stopped ||
+        !get_regs(tid, state.regs) || !get_mask(tid, state.mask))
+        return;
+    state.has_info = get_siginfo(tid, state.info) ? 1 : 0;
+    std::memcpy(reply_.bytes.data() + stop_state_at, &state, sizeof state);
+    reply_.head.n_bytes = stop_state_at + sizeof state;
 }
 
 std::int64_t Broker::open_file()

@@ -10,9 +10,11 @@
 #include "base/fd.hpp"
 
 #include <array>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <sys/user.h>
 
 namespace dt::agent {
 
@@ -51,6 +53,16 @@ template <class Head> struct RelayMessage {
 
 using RelayRequest = RelayMessage<RelayedCall>;
 using RelayReply = RelayMessage<RelayedResult>;
+
+// The state of a stopped thread. The broker adds it to the reply of a wait, at the offset
+// `stop_state_at`, because the agent nearly always reads it next.
+struct StopState {
+    user_regs_struct regs;
+    siginfo_t info;
+    std::uint64_t mask;         // the signal mask
+    std::uint64_t has_info = 0; // 0 in a group-stop, which has no siginfo
+};
+constexpr std::size_t stop_state_at = 128;
 
 // The number of bytes that a request of ptrace(2) reads from the address `data`, and
 // the number that it writes there.

@@ -84,8 +84,50 @@ struct Exchange {
     }
 };
 
+// The state of the thread that was reported last, until a request may change it.
+pid_t cached_thread = 0;
+StopState cached{};
+
+void keep_state(pid_t tid, const RelayReply& reply)
+{
+    cached_thread = 0;
+    if (reply.head.n_bytes != stop_state_at + sizeof cached)
+        return;
+    std::memcpy(&cached, reply.bytes.data() + stop_state_at, sizeof cached);
+    cached_thread = tid;
+}
+
+// Answers a request from the cached state. Returns false if the broker must be asked.
+bool read_cached(const Call& call)
+{
+    if (cached_thread == 0 || call.args[1] != static_cast<std::uint64_t>(cached_thread))
+        return false;
+    switch (call.args[0]) {
+    case PTRACE_GETREGS:
+        std::memcpy(call.at<void>(3), &cached.regs, sizeof cached.regs);
+        return true;
+    case PTRACE_GETSIGINFO:
+        if (cached.has_info != 0)
+            std::memcpy(call.at<void>(3), &cached.info, sizeof cached.info);
+        return cached.has_info != 0;
+    case PTRACE_GETSIGMASK:
+        if (call.args[2] == sizeof cached.mask)
+            std::memcpy(call.at<void>(3), &cached.mask, sizeof cached.mask);
+        return call.args[2] == sizeof cached.mask;
+    case PTRACE_GETFPREGS:
+    case PTRACE_GETEVENTMSG:
+    case PTRACE_PEEKSIGINFO:
+        return false;
+    default:
+        cached_thread = 0; // the request may change the state
+        return false;
+    }
+}
+
 long ptrace_call(const Call& call)
 {
+    if (read_cached(call))
+        return 0;
     const PtraceRequest kind = ptrace_request(call.args[0], call.args[2]);
     if (kind.kind == PtraceKind::unknown)
         return -EPERM;
@@ -119,8 +161,10 @@ long wait_for_status(const Call& call)
     for (;;) {
         Exchange exchange(call);
         const long result = exchange.run();
-        if (result > 0)
+        if (result > 0) {
             exchange.copy_output(call.at<void>(1), sizeof(int));
+            keep_state(static_cast<pid_t>(result), exchange.reply);
+        }
         if (result != 0 || (call.args[2] & WNOHANG) != 0)
             return result;
         if (!await_bell(call))
@@ -138,6 +182,8 @@ long wait_for_report(const Call& call)
         if (result != 0 || report.si_pid != 0 || (call.args[3] & WNOHANG) != 0) {
             if (result == 0 && call.args[2] != 0)
                 std::memcpy(call.at<void>(2), &report, sizeof report);
+            if (result == 0 && report.si_pid != 0)
+                keep_state(report.si_pid, exchange.reply);
             return result;
         }
         if (!await_bell(call))
