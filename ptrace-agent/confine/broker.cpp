@@ -15,13 +15,13 @@
 #include <csignal>
 #include <cstring>
 #include <linux/capability.h>
+#include <map>
 #include <poll.h>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 namespace dt::agent {
@@ -80,6 +80,7 @@ private:
     std::int64_t wait_for_status();
     std::int64_t wait_for_report();
     bool note(pid_t tid, WaitStatus status, bool consumed);
+    pid_t next_ready();
     void add_state(pid_t tid);
     std::int64_t open_file();
     std::int64_t read_link();
@@ -111,7 +112,8 @@ private:
     Fd socket_;
     pid_t agent_;
     ProcAccess access_;
-    std::unordered_map<pid_t, State> threads_;
+    std::map<pid_t, State> threads_;
+    pid_t last_turn_ = 0; // the thread that next_ready() has examined last
     std::vector<pid_t>
         left_; // the exit of these processes must be reported to the agent
     RelayRequest request_{};
@@ -291,6 +293,27 @@ bool Broker::note(pid_t tid, WaitStatus status, bool consumed)
     return true;
 }
 
+// Returns a thread whose stop or exit has not been reported, or 0 if none of the next few
+// threads has one. The kernel always reports the newest thread first. If the agent is
+// slower than a thread that reaches breakpoints all the time, this thread alone would be
+// served. So the threads take turns.
+pid_t Broker::next_ready()
+{
+    constexpr int n_examined = 8;
+    for (int n = 0; n < n_examined && n < static_cast<int>(threads_.size()); ++n) {
+        auto next = threads_.upper_bound(last_turn_);
+        if (next == threads_.end())
+            next = threads_.begin();
+        last_turn_ = next->first;
+        siginfo_t report{};
+        if (::waitid(P_PID, static_cast<id_t>(last_turn_), &report,
+                     WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL) == 0 &&
+            report.si_pid != 0)
+            return last_turn_;
+    }
+    return 0;
+}
+
 // Never waits. The agent waits for the bell.
 std::int64_t Broker::wait_for_status()
 {
@@ -300,8 +323,9 @@ std::int64_t Broker::wait_for_status()
     }
     for (;;) {
         WaitStatus status;
-        const pid_t tid =
-            ::waitpid(pid_arg(0), &status.raw, int_arg(2) | WNOHANG | __WALL);
+        const pid_t ready = pid_arg(0) == -1 ? next_ready() : 0;
+        const pid_t tid = ::waitpid(ready != 0 ? ready : pid_arg(0), &status.raw,
+                                    int_arg(2) | WNOHANG | __WALL);
         if (tid <= 0)
             return tid < 0 ? -errno : 0;
         if (!note(tid, status, true))
@@ -340,7 +364,9 @@ std::int64_t Broker::wait_for_report()
     }
     for (;;) {
         siginfo_t report{};
-        if (::waitid(static_cast<idtype_t>(arg(0)), static_cast<id_t>(arg(1)), &report,
+        const pid_t ready = arg(0) == P_ALL ? next_ready() : 0;
+        if (::waitid(ready != 0 ? P_PID : static_cast<idtype_t>(arg(0)),
+                     static_cast<id_t>(ready != 0 ? ready : pid_arg(1)), &report,
                      options | WNOHANG | __WALL) != 0)
             return -errno;
         const bool consumed = (options & WNOWAIT) == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opens files for a confined agent, whose own ids give it no right to open them.
+// Opens files for a confined agent. The agent's own ids give it no right to open them.
 //
 // The agent may open the files in /proc that the table in proc_access.cpp lists. Most of
 // them may be opened only if the agent's domain covers their process
@@ -21,7 +21,7 @@
 
 namespace dt::agent {
 
-// A file, or the errno that explains why there is none.
+// A file, or the errno of the call that failed.
 struct OpenedFile {
     Fd file;
     int error = 0;

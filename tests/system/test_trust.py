@@ -421,6 +421,37 @@ print(done)"""
         equal(table(traced.finish(signal.SIGINT)), {"65534": 300})
         released(one.pid)
 
+def breakpoints_in_some_threads_of_another_user_do_not_hold_up_the_other_threads(t):
+    need("gcc")
+    source = """#include <pthread.h>
+                #include <stdio.h>
+                __attribute__((noinline)) int inner(int x) { __asm__ volatile(""); return x + 1; }
+                __attribute__((noinline)) int outer(int x) { __asm__ volatile(""); return inner(x) * 3; }
+                static void *work(void *unused) { while (outer(4) == 15); return unused; }
+                int main(void) {
+                    pthread_t thread;
+                    int n = 0;
+                    for (int i = 0; i < 4; i++) pthread_create(&thread, 0, work, 0);
+                    puts("ready");
+                    fflush(stdout);
+                    while (getchar() != EOF) {
+                        for (int i = 0; i < 10; i++) n += outer(i);
+                        puts(n ? "done" : "");
+                        fflush(stdout);
+                    }
+                    return 0;
+                }"""
+    busy = program(t).parent / "busy"
+    subprocess.run(["gcc", "-O1", "-pthread", "-xc", "-", "-o", str(busy)], input=source, text=True, check=True)
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(busy)]
+    with held(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as process:
+        ready(process)
+        traced = Traced(t, f"pid{process.pid}:a.out:outer:,pid{process.pid}:a.out:inner: {{ @[tid] = count(); }}", process.pid,
+                        flags=("-x", "mechanism=int3"))
+        for _ in range(5):
+            equal(order(process, ""), "done")
+        equal(len(table(traced.finish(signal.SIGINT))), 5, "number of threads that fired probes")
+
 def a_killed_agent_or_broker_harms_no_target(t):
     for mechanism in ("jump", "int3"):
         for victim in (0, 1):
