@@ -7,6 +7,8 @@
 // own.
 #pragma once
 
+#include "base/message.hpp"
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -31,9 +33,28 @@ struct TrustDomain {
     bool operator==(const TrustDomain&) const = default;
 };
 
+// Returns a domain for all processes of an owner that have no domain of their own.
+TrustDomain remaining_domain(std::uint64_t owner);
+
 // Returns the domain of a process. Returns nullopt if the process has exited or may not
 // be traced by the calling process. If the calling process is sandboxed itself, other
 // sandboxed processes are treated as not sandboxed.
 std::optional<TrustDomain> trust_domain_of(pid_t pid);
+
+// Returns whether the processes of the domain could give themselves all rights of the
+// process `pid`. This is true for each process of the domain, and remains true when the
+// process changes its ids within its rights, or creates a user namespace or a sandbox.
+// It is false if the process has gained rights by executing a program. The domain of a
+// sandboxed process covers only this process, its descendants, and processes that the
+// calling process traces.
+bool covers(const TrustDomain& domain, pid_t pid);
+
+// Returns whether a process has CAP_SYS_PTRACE and is not sandboxed. Reads only
+// /proc/PID/status.
+bool is_privileged(pid_t pid);
+
+// Write and read a domain in a message (base/message.hpp).
+void put_domain(MessageWriter& out, const TrustDomain& domain);
+TrustDomain get_domain(MessageReader& in);
 
 } // namespace dt

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/address_space.hpp"
 
+#include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/unwind.hpp"
 
 #include <cerrno>
@@ -57,7 +59,7 @@ pid_t AddressSpace::proc_tid()
 bool AddressSpace::read(TargetAddr from, std::span<std::byte> into)
 {
     touched_ = true;
-    if (handed_over_)
+    if (handed_over_ || is_confined())
         return read_text(from, into);
     iovec local{into.data(), into.size()};
     iovec remote{reinterpret_cast<void*>(from.value), into.size()};
@@ -67,9 +69,25 @@ bool AddressSpace::read(TargetAddr from, std::span<std::byte> into)
     return n == static_cast<ssize_t>(into.size());
 }
 
+// Returns whether the program itself may write to these bytes.
+static bool is_writable(pid_t pid, TargetAddr at, std::uint64_t n_bytes)
+{
+    const std::vector<Mapping> all = mappings_of(pid);
+    const TargetAddr end = at + n_bytes;
+    while (at < end) {
+        const Mapping* mapping = find_mapping(all, at);
+        if (mapping == nullptr || !mapping->writable)
+            return false;
+        at = mapping->end;
+    }
+    return true;
+}
+
 bool AddressSpace::write(TargetAddr to, std::span<const std::byte> bytes)
 {
     touched_ = true;
+    if (is_confined())
+        return is_writable(proc_tid(), to, bytes.size()) && write_text(to, bytes);
     if (handed_over_)
         return write_text(to, bytes);
     iovec local{const_cast<std::byte*>(bytes.data()), bytes.size()};

@@ -4,6 +4,8 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
+#include "process/trust_domain.hpp"
+#include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/unwind.hpp"
 
@@ -98,8 +100,10 @@ void Agent::serve_clients()
 void Agent::admit_clients()
 {
     for (Door::Caller& caller : door_.take()) {
-        if (const auto domain = trust_domain_of(caller.pid);
-            !domain || domain != domain_)
+        // A confined agent may not examine processes outside its domain. All processes
+        // with CAP_SYS_PTRACE that are not sandboxed are in one domain.
+        const auto domain = is_confined() ? std::nullopt : trust_domain_of(caller.pid);
+        if (is_confined() ? !is_privileged(caller.pid) : !domain || domain != domain_)
             continue;
         SessionSet taken;
         for (auto& [pid, process] : tracees_.processes())
@@ -201,6 +205,8 @@ Reply Agent::answer(const Request& request)
         return profile(in);
     case request_follow:
         return follower_.set_follow(in);
+    case request_confine:
+        return confine_agent(in);
     case request_put_back:
         return grabber_.put_back(in);
     default:
@@ -226,6 +232,17 @@ Reply Agent::set_arena(Reader& in, const std::vector<Fd>& fds)
         !mapped)
         return mapped.error();
     return Body{};
+}
+
+Reply Agent::confine_agent(Reader& in)
+{
+    const TrustDomain domain = get_domain(in);
+    if (!in.ok())
+        return Error{Code::invalid, "confine the ptrace-agent: no trust domain"};
+    auto broker = confine(domain);
+    if (!broker)
+        return broker.error().during("confine the ptrace-agent");
+    return Writer().put(*broker).body();
 }
 
 Reply Agent::resume(Reader& in)

@@ -21,15 +21,6 @@ constexpr std::size_t max_domains = 64;
 // one more domain. So a user cannot use up all domains.
 constexpr std::size_t max_domains_of_owner = 16;
 
-// Returns the key of the domain for the processes above the owner's limit.
-static TrustDomain overflow_domain(std::uint64_t owner)
-{
-    TrustDomain key;
-    key.user_namespace = "further processes";
-    key.owner = owner;
-    return key;
-}
-
 // Closes the sockets of all agents before waiting for any of them. So all agents
 // release their targets at the same time.
 Processes::~Processes()
@@ -39,12 +30,44 @@ Processes::~Processes()
             domain->agent->hang_up();
 }
 
-Result<Ok> Processes::add_agent()
+// Returns the domain to which the rights of a process's agent must be limited. Returns
+// nullopt if the process is in dtrace's own domain. Only root has more rights than are
+// needed to trace the processes of a domain.
+std::optional<TrustDomain>
+Processes::limit_for(const std::optional<TrustDomain>& key) const
+{
+    if (!key || trusts_all_ || ::geteuid() != 0 || key == trust_domain_of(::getpid()))
+        return std::nullopt;
+    return key;
+}
+
+static Result<Ok> confine(AgentClient& agent, const TrustDomain& limit)
+{
+    MessageWriter out;
+    put_domain(out, limit);
+    if (auto confined = agent.confine(out.body()); !confined)
+        return Error{confined.error().code, confined.error().text +
+                                                "; -x trust=all traces all processes "
+                                                "with dtrace's own rights"};
+    return Ok{};
+}
+
+Result<AgentClient> Processes::start_agent(const std::optional<TrustDomain>& limit)
 {
     auto started = AgentClient::start();
+    if (started && limit)
+        if (auto confined = confine(*started, *limit); !confined)
+            return confined.error();
+    return started;
+}
+
+Result<Ok> Processes::add_agent(const std::optional<TrustDomain>& limit)
+{
+    auto started = start_agent(limit);
     if (!started)
         return started.error();
     domains_.push_back(std::make_unique<Domain>(Domain{std::move(*started)}));
+    domains_.back()->limit = limit;
     set_key(domains_.size() - 1, std::nullopt);
     return Ok{};
 }
@@ -70,7 +93,7 @@ bool Processes::is_arena_in_use(std::size_t arena) const
 
 Result<Ok> Processes::ensure_agent()
 {
-    return domains_.empty() ? add_agent() : Ok{};
+    return domains_.empty() ? add_agent(std::nullopt) : Ok{};
 }
 
 std::vector<AgentClient*> Processes::agents()
@@ -134,18 +157,26 @@ Result<std::size_t> Processes::domain_for(const std::optional<TrustDomain>& want
     if (wanted)
         if (auto known = domain_with(key))
             return *known;
+    const std::optional<TrustDomain> limit = limit_for(wanted);
     std::size_t n_live = 0, n_of_owner = 0;
+    std::optional<std::size_t> unused;
     for (std::size_t i = 0; i < domains_.size(); i++) {
-        const Domain& domain = *domains_[i];
+        Domain& domain = *domains_[i];
         if (!domain.agent || domain.agent->is_gone() || domain.agent->is_joined())
             continue;
-        if (!domain.key || !wanted)
+        if (!wanted || (!domain.key && domain.limit == limit)) {
+            domain.was_used = true;
             return i;
+        }
+        if (!domain.key) {
+            unused = i;
+            continue;
+        }
         n_live++;
         n_of_owner += domain.key->owner == key.owner;
     }
     if (n_of_owner >= max_domains_of_owner) {
-        key = overflow_domain(key.owner);
+        key = remaining_domain(key.owner);
         if (auto known = domain_with(key))
             return *known;
     }
@@ -154,7 +185,27 @@ Result<std::size_t> Processes::domain_for(const std::optional<TrustDomain>& want
                                       std::to_string(max_domains) +
                                       " users or sandboxes, the maximum; use -x "
                                       "trust=all if they may share memory"};
-    if (auto added = add_agent(); !added)
+    const std::optional<TrustDomain> own_limit = limit ? std::optional(key) : limit;
+    if (unused) {
+        Domain& domain = *domains_[*unused];
+        if (own_limit && !domain.was_used) {
+            if (auto confined = confine(*domain.agent, *own_limit); !confined) {
+                domain.agent.reset();
+                return confined.error();
+            }
+        } else {
+            domain.agent.reset();
+            auto started = start_agent(own_limit);
+            if (!started)
+                return started.error();
+            domain.agent = std::move(*started);
+        }
+        domain.limit = own_limit;
+        set_key(*unused, key);
+        domain.was_used = true;
+        return *unused;
+    }
+    if (auto added = add_agent(own_limit); !added)
         return added.error();
     if (wanted)
         set_key(domains_.size() - 1, key);
@@ -240,10 +291,14 @@ Result<ps_prochandle*> Processes::create(const std::vector<std::string>& argv,
 Result<std::size_t> Processes::join_tracer(pid_t pid,
                                            const std::optional<TrustDomain>& key)
 {
-    const auto tracer =
+    auto tracer =
         static_cast<pid_t>(status_number(read_proc_file(pid, "status"), "TracerPid"));
     if (tracer == 0)
         return Error{Code::gone, "it is no longer traced"};
+    // The tracer may be the broker of an agent, and is then the agent's child.
+    if (const std::string status = read_proc_file(tracer, "status");
+        status_field(status, "Name") == "ptrace-broker")
+        tracer = static_cast<pid_t>(status_number(status, "PPid"));
     for (std::size_t i = 0; i < domains_.size(); i++)
         if (domains_[i]->agent && !domains_[i]->agent->is_gone() &&
             domains_[i]->agent->agent_pid() == tracer)
@@ -344,7 +399,8 @@ bool Processes::is_ours(pid_t pid) const
     return pid == ::getpid() ||
            std::any_of(domains_.begin(), domains_.end(),
                        [pid](const std::unique_ptr<Domain>& domain) {
-                           return domain->agent && domain->agent->agent_pid() == pid;
+                           return domain->agent && (domain->agent->agent_pid() == pid ||
+                                                    domain->agent->broker_pid() == pid);
                        });
 }
 

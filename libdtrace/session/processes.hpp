@@ -123,7 +123,9 @@ public:
 
 private:
     bool is_ours(pid_t pid) const;
-    Result<Ok> add_agent();
+    Result<AgentClient> start_agent(const std::optional<TrustDomain>& limit);
+    Result<Ok> add_agent(const std::optional<TrustDomain>& limit);
+    std::optional<TrustDomain> limit_for(const std::optional<TrustDomain>& key) const;
     std::optional<TrustDomain> key_of(pid_t pid) const;
     std::optional<std::size_t> domain_with(const TrustDomain& key) const;
     Result<std::size_t> domain_for(const std::optional<TrustDomain>& wanted);
@@ -137,7 +139,11 @@ private:
     KernelSymbols kernel_;
     struct Domain {
         std::optional<AgentClient> agent;
-        std::optional<TrustDomain> key{};  // nullopt until a process belongs to it
+        std::optional<TrustDomain> key{}; // nullopt until a process belongs to it
+        // The domain to which the agent's rights are limited. nullopt if the agent has
+        // dtrace's rights.
+        std::optional<TrustDomain> limit{};
+        bool was_used = false;             // the agent may have attached to a process
         std::uint64_t unused_since_ns = 0; // 0 while the domain is in use
         std::size_t arena = 0;             // arena_of()
     };

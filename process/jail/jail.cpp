@@ -4,6 +4,8 @@
 // process.
 #include "process/jail/jail.hpp"
 
+#include "base/seccomp_filter.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -11,9 +13,6 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <memory>
-#include <seccomp.h>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -151,38 +150,24 @@ constexpr std::array permitted_calls{
     SCMP_SYS(sched_getaffinity), SCMP_SYS(clock_gettime), SCMP_SYS(getrandom),
     SCMP_SYS(sysinfo)};
 
-struct EndFilter {
-    void operator()(void* filter) const { seccomp_release(filter); }
-};
-
 Result<Ok> load_filter()
 {
-    std::unique_ptr<void, EndFilter> filter(seccomp_init(SCMP_ACT_KILL_PROCESS));
-    int failed = filter ? 0 : -ENOMEM;
-    auto permit = [&](int call, std::initializer_list<scmp_arg_cmp> conditions = {}) {
-        if (failed == 0)
-            failed = seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, call,
-                                            static_cast<unsigned>(conditions.size()),
-                                            conditions.begin());
-    };
+    SeccompFilter filter(SCMP_ACT_KILL_PROCESS);
     for (int call : permitted_calls)
-        permit(call);
+        filter.permit(call);
     for (int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) // no new code
-        permit(call, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)});
-    permit(SCMP_SYS(memfd_create),
-           {SCMP_A1(SCMP_CMP_EQ, MFD_CLOEXEC | MFD_ALLOW_SEALING)});
+        filter.permit(call, {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)});
+    filter.permit(SCMP_SYS(memfd_create),
+                  {SCMP_A1(SCMP_CMP_EQ, MFD_CLOEXEC | MFD_ALLOW_SEALING)});
     for (int command : {F_DUPFD_CLOEXEC, F_GETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS})
-        permit(SCMP_SYS(fcntl),
-               {SCMP_A1(SCMP_CMP_EQ, static_cast<scmp_datum_t>(command))});
+        filter.permit(SCMP_SYS(fcntl),
+                      {SCMP_A1(SCMP_CMP_EQ, static_cast<scmp_datum_t>(command))});
     // abort(3) sends SIGABRT to the process itself
-    permit(SCMP_SYS(tgkill),
-           {SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(::getpid()))});
+    filter.permit(SCMP_SYS(tgkill),
+                  {SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(::getpid()))});
     for (int call : file_calls)
-        if (failed == 0)
-            failed = seccomp_rule_add(filter.get(), SCMP_ACT_TRAP, call, 0);
-    if (failed == 0)
-        failed = seccomp_load(filter.get()); // also sets no_new_privs
-    return failed == 0 ? Result<Ok>(Ok{}) : errno_error("load the filter", -failed);
+        filter.trap(call);
+    return filter.load();
 }
 
 Result<Ok> limit_resource(__rlimit_resource what, rlim_t most)
@@ -209,35 +194,13 @@ Result<Ok> limit_resources()
                           static_cast<rlim_t>(pages) / 2 * static_cast<rlim_t>(page));
 }
 
-void close_between(unsigned first, unsigned last)
-{
-    if (::close_range(first, last, 0) == 0)
-        return;
-    // Before Linux 5.9
-    const long most = ::sysconf(_SC_OPEN_MAX);
-    last = std::min(last, most > 0 ? static_cast<unsigned>(most) - 1 : 65535U);
-    for (unsigned fd = first; fd <= last; fd++)
-        ::close(static_cast<int>(fd));
-}
-
 // Replaces the standard descriptors with /dev/null, and closes all other descriptors.
 void close_descriptors(int kept)
 {
-    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int standard : {0, 1, 2})
-        ::dup2(null, standard);
+    close_standard_descriptors();
     if (kept > 3)
         close_between(3, static_cast<unsigned>(kept) - 1);
     close_between(static_cast<unsigned>(kept) + 1, ~0U);
-}
-
-Result<Ok> drop_capabilities()
-{
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
-    if (::syscall(SYS_capset, &header, none.data()) != 0)
-        return errno_error("capset");
-    return Ok{};
 }
 
 } // namespace
@@ -246,7 +209,7 @@ Result<Ok> enter_jail(int kept, JailBroker& broker)
 {
     the_broker = &broker;
     close_descriptors(kept);
-    if (auto dropped = drop_capabilities(); !dropped)
+    if (auto dropped = keep_capabilities(0); !dropped)
         return dropped;
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)

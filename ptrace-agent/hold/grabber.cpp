@@ -8,6 +8,7 @@
 #include "base/regular_file.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 
 #include <algorithm>
@@ -79,7 +80,7 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
             // The kernel seizes a new thread if its creator is seized.
             std::string status = thread_status(process.pid, tid);
             if (status_number(status, "TracerPid") ==
-                static_cast<std::uint64_t>(getpid()))
+                static_cast<std::uint64_t>(tracer_pid()))
                 continue;
             return explain_refusal(process.pid, error);
         }
@@ -216,7 +217,7 @@ bool Grabber::has_missed_thread(const Process& process)
                return tid != process.pid && process.threads.count(tid) == 0 &&
                       tracees_.early_stops().count(tid) == 0 &&
                       status_number(thread_status(process.pid, tid), "TracerPid") !=
-                          static_cast<std::uint64_t>(getpid());
+                          static_cast<std::uint64_t>(tracer_pid());
            });
 }
 

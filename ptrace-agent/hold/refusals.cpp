@@ -5,6 +5,7 @@
 #include "base/regular_file.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 
 #include <algorithm>
@@ -67,7 +68,13 @@ Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name)
     auto differs = [&status](const char* field) {
         return status_number(status, field, 0) != status_number(status, field, 1);
     };
-    if (is_marked_secure(pid) && (geteuid() == 0 || differs("Uid") || differs("Gid")))
+    // The broker of a confined agent does not open the auxiliary vector of a program that
+    // gained privileges.
+    const bool hidden = is_confined() && !status_field(status, "VmSize").empty() &&
+                        read_proc_file(pid, "auxv").empty();
+    const bool tracer_has_privileges = is_confined() || geteuid() == 0;
+    if (hidden || (is_marked_secure(pid) &&
+                   (tracer_has_privileges || differs("Uid") || differs("Gid"))))
         return Error{Code::permission,
                      name + " gained privileges when it was executed (for example, "
                             "set-user-ID); to trace it, name its process with -p"};
@@ -105,7 +112,7 @@ Error explain_refusal(pid_t pid, int error)
     auto denied = [error](const std::string& why) {
         return Error{Code::permission, "not permitted: " + why, error};
     };
-    uid_t us = geteuid();
+    const uid_t us = is_confined() ? 0 : geteuid(); // the broker's id is root's
     for (int i = 0; i < 3; ++i) {
         auto theirs = static_cast<uid_t>(status_number(status, "Uid", i));
         if (us != 0 && theirs != us)

@@ -3,6 +3,7 @@
 
 #include "base/signal_timer.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 
 #include <cerrno>
@@ -55,7 +56,7 @@ int seize(pid_t tid)
     interrupt_every(timer, 0);
     // The signal may have arrived after the call had succeeded.
     if (error == EINTR && status_number(thread_status(tid, tid), "TracerPid") ==
-                              static_cast<std::uint64_t>(getpid()))
+                              static_cast<std::uint64_t>(tracer_pid()))
         error = 0;
     return error;
 }

@@ -4,6 +4,7 @@
 // plan() takes the same steps as Planter::plant(), but it works on a temporary
 // AddressSpace with copies of the agent's own breakpoints. It does not write to the
 // target, which continues to run.
+#include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/plant/placement.hpp"
 #include "ptrace-agent/plant/planter.hpp"
 #include "ptrace-agent/plant/site_extents.hpp"
@@ -42,7 +43,7 @@ private:
 static std::string runtime_refusal(pid_t pid)
 {
     std::string status = read_proc_file(pid, "status");
-    const std::string own = read_proc_file(::getpid(), "status");
+    const std::string own = read_proc_file(tracer_pid(), "status");
     const std::uint64_t held = status_number(own, "CapEff", 0, 16);
     if (status_number(status, "Seccomp") == 0 || (held >> CAP_SYS_ADMIN & 1) != 0)
         return {};

@@ -3,6 +3,7 @@
 
 #include "base/clock_ns.hpp"
 #include "process/jail/start_jailed.hpp"
+#include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/rules/rule_server.hpp"
 
 #include <algorithm>
@@ -127,6 +128,8 @@ bool RuleReader::send(const std::shared_ptr<File>& file)
 
 bool RuleReader::start()
 {
+    if (is_confined()) // a confined agent may not create processes
+        return false;
     if (n_started_ >= max_starts)
         return false;
     n_started_++;

@@ -114,6 +114,7 @@ AgentClient& AgentClient::operator=(AgentClient&& other) noexcept
         close();
         socket_ = std::move(other.socket_);
         agent_ = std::exchange(other.agent_, 0);
+        broker_ = std::exchange(other.broker_, 0);
         exit_ = std::move(other.exit_);
         inbox_ = std::move(other.inbox_);
         events_ = std::move(other.events_);
@@ -388,6 +389,15 @@ Result<Ok> AgentClient::call_ok(std::uint32_t request, std::span<const std::byte
     auto reply = call(request, body, fds);
     if (!reply)
         return reply.error();
+    return Ok{};
+}
+
+Result<Ok> AgentClient::confine(std::span<const std::byte> domain)
+{
+    auto reply = call(request_confine, domain);
+    if (!reply)
+        return reply.error();
+    broker_ = Reader(*reply).get<pid_t>();
     return Ok{};
 }
 

@@ -277,6 +277,11 @@ public:
     // it is silent for agent_silence_ns, unless another dtrace process has started it.
     ~AgentClient();
 
+    // Takes all rights from the agent, except those over processes that the trust domain
+    // covers. `domain` is what put_domain() (process/trust_domain.hpp) wrote. Must be
+    // called before grab(). If it fails, the agent must not be used.
+    Result<Ok> confine(std::span<const std::byte> domain);
+
     // Sets the parts of the arena. The program part is read-only. Targets never map the
     // private part, which is optional (private_bytes 0). The caller keeps the
     // descriptors. Sizes are multiples of 64 KiB.
@@ -361,6 +366,8 @@ public:
     Result<std::optional<AgentEvent>> next_event();
 
     pid_t agent_pid() const { return agent_; }
+    // Returns the process that has the agent's rights after confine(), otherwise 0.
+    pid_t broker_pid() const { return broker_; }
     bool is_gone() const { return gone_; }
     // Ends the session. Does not wait for the agent.
     void hang_up();
@@ -388,7 +395,7 @@ private:
     void close();
 
     Fd socket_;
-    pid_t agent_ = 0;
+    pid_t agent_ = 0, broker_ = 0;
     Fd exit_; // a pidfd of the agent; empty before Linux 5.3
     std::vector<std::byte> inbox_;
     std::deque<AgentEvent> events_;

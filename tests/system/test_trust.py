@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests sessions whose targets belong to several trust domains, each with an agent and an arena of its own."""
-import signal, subprocess
+import itertools, re, shutil, signal, subprocess
 
 from harness import *
 from traced import *
@@ -351,7 +351,162 @@ def a_process_of_another_user_that_starts_later_is_traced(t):
                 order(process, "beat 21")
             equal(table(traced.finish(signal.SIGINT)), {"65534": 10, "65533": 20, "65532": 20})
 
-TESTS = tests_in(globals(), program, targets, order, heard, shared_memory, agents_of)
+# The agent of another user's domain has no rights. Its broker makes system calls for it.
+
+def status_of(pid):
+    """Returns the fields of /proc/PID/status."""
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+
+def agent_and_broker(pid):
+    """Returns the agent that traces a process of another user, and the agent's broker."""
+    broker = tracer_of(pid)
+    equal(status_of(broker)["Name"], ["ptrace-broker"])
+    agent = int(status_of(broker)["PPid"][0])
+    equal(status_of(agent)["Name"], ["ptrace-agent"])
+    return agent, broker
+
+def as_user(user, code):
+    """Runs a Python program as a user. Returns what it prints."""
+    command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "/usr/bin/python3", "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+def agents_of_other_users_have_no_rights(t):
+    with targets(t, 65534, 65533, 0) as running:
+        traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }", *(process.pid for process in running))
+        ids = set()
+        for process in running[:2]:
+            agent, broker = agent_and_broker(process.pid)
+            rights = status_of(agent)
+            equal(len({*rights["Uid"], *rights["Gid"]}), 1, "number of different ids of the agent")
+            ids.add(int(rights["Uid"][0]))
+            equal(rights["Groups"], [], "groups of the agent")
+            for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+                equal(int(rights[name][0], 16), 0, name)
+            equal((rights["NoNewPrivs"], rights["Seccomp"]), (["1"], ["2"]), "no_new_privs and seccomp")
+            # CAP_DAC_OVERRIDE, CAP_KILL, CAP_SYS_PTRACE and CAP_SYS_ADMIN
+            equal(int(status_of(broker)["CapPrm"][0], 16), 1 << 1 | 1 << 5 | 1 << 19 | 1 << 21, "rights of the broker")
+            files = [os.readlink(file) for file in pathlib.Path(f"/proc/{agent}/fd").iterdir()]
+            equal([file for file in files if file.startswith("/") and not re.match("/dev/null$|/memfd:|/proc/[0-9]+/mem", file)],
+                  [], "files of the agent")
+        equal(len(ids - {0, 65534, 65533}), 2, "number of different user ids of the agents")
+        equal(status_of(tracer_of(running[2].pid))["Name"], ["ptrace-agent"], "the tracer of a process of dtrace's user")
+        traced.finish(signal.SIGINT)
+
+def a_user_cannot_kill_stop_or_trace_the_agent_of_its_processes(t):
+    with targets(t, 65534) as (one,):
+        traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }", one.pid)
+        attack = """import ctypes, os, signal, sys
+libc = ctypes.CDLL(None, use_errno=True)
+done = []
+for pid in (PIDS):
+    for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM):
+        try:
+            os.kill(pid, number)
+            done.append(f"kill {number}")
+        except PermissionError:
+            pass
+    if libc.ptrace(0x4206, pid, 0, 0) == 0: # PTRACE_SEIZE
+        done.append("ptrace")
+    for file in ("mem", "maps", "environ"):
+        try:
+            open(f"/proc/{pid}/{file}", "rb").close()
+            done.append(file)
+        except PermissionError:
+            pass
+print(done)"""
+        for _ in range(3):
+            equal(as_user(65534, attack.replace("PIDS", f"{agent_and_broker(one.pid)}")), "[]\n", "successful attacks")
+            order(one, "beat 100")
+        equal(table(traced.finish(signal.SIGINT)), {"65534": 300})
+        released(one.pid)
+
+def breakpoints_in_some_threads_of_another_user_do_not_hold_up_the_other_threads(t):
+    need("gcc")
+    source = """#include <pthread.h>
+                #include <stdio.h>
+                __attribute__((noinline)) int inner(int x) { __asm__ volatile(""); return x + 1; }
+                __attribute__((noinline)) int outer(int x) { __asm__ volatile(""); return inner(x) * 3; }
+                static void *work(void *unused) { while (outer(4) == 15); return unused; }
+                int main(void) {
+                    pthread_t thread;
+                    int n = 0;
+                    for (int i = 0; i < 4; i++) pthread_create(&thread, 0, work, 0);
+                    puts("ready");
+                    fflush(stdout);
+                    while (getchar() != EOF) {
+                        for (int i = 0; i < 10; i++) n += outer(i);
+                        puts(n ? "done" : "");
+                        fflush(stdout);
+                    }
+                    return 0;
+                }"""
+    busy = program(t).parent / "busy"
+    subprocess.run(["gcc", "-O1", "-pthread", "-xc", "-", "-o", str(busy)], input=source, text=True, check=True)
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(busy)]
+    with held(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as process:
+        ready(process)
+        traced = Traced(t, f"pid{process.pid}:a.out:outer:,pid{process.pid}:a.out:inner: {{ @[tid] = count(); }}", process.pid,
+                        flags=("-x", "mechanism=int3"))
+        for _ in range(5):
+            equal(order(process, ""), "done")
+        equal(len(table(traced.finish(signal.SIGINT))), 5, "number of threads that fired probes")
+
+def a_killed_agent_or_broker_harms_no_target(t):
+    for mechanism in ("jump", "int3"):
+        for victim in (0, 1):
+            with targets(t, 65534, 65533) as (one, other):
+                session = Traced(t, "trusttest*:::beat { @[uid] = count(); }", one.pid, other.pid,
+                                 flags=("-x", f"mechanism={mechanism}"))
+                with held(session.process):
+                    pair = agent_and_broker(one.pid)
+                    order(one, "beat 10")
+                    os.kill(pair[victim], signal.SIGKILL)
+                    wait_until(lambda: not any(is_alive(pid) for pid in pair), what="the end of the agent and its broker")
+                    equal(order(one, "beat 1000"), "done")
+                    equal(order(other, "beat 500"), "done")
+                    session.process.send_signal(signal.SIGINT)
+                    _, errors = session.process.communicate(timeout=30)
+                contains(errors, "is no longer traced: the ptrace-agent has exited")
+                equal(table(session.began.read_text()).get("65533"), 500, errors)
+                equal(order(one, "beat 1000"), "done")
+                released(other.pid)
+
+def a_set_user_id_program_keeps_its_privileges_if_another_user_is_traced(t):
+    need("gcc")
+    place = program(t).parent
+    source = """#include <stdio.h>
+                #include <unistd.h>
+                __attribute__((noinline)) int work(int n) { __asm__ volatile(""); return n + 1; }
+                int main(int argc, char **argv) {
+                    int n = 0;
+                    printf("user %d\\n", (int)geteuid());
+                    fflush(stdout);
+                    if (argc < 2) return 0;
+                    while (getchar() != '\\n');
+                    for (int i = 0; i < 100; i++) n = work(n);
+                    execl(argv[1], argv[1], (char *)0);
+                    return 1;
+                }"""
+    plain, privileged = place / "plain", place / "privileged"
+    subprocess.run(["gcc", "-O1", "-xc", "-", "-o", str(plain)], input=source, text=True, check=True)
+    shutil.copy(plain, privileged)
+    privileged.chmod(0o4755)
+    for mechanism, follow in itertools.product(("jump", "int3"), ((), ("-x", "follow=exec"))):
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(plain), str(privileged)]
+        with held(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as process:
+            equal(ready(process), "user 65534\n")
+            session = Traced(t, f"pid{process.pid}:a.out:work:entry {{ @ = count(); }}", process.pid,
+                             flags=("-x", f"mechanism={mechanism}", *follow))
+            with held(session.process):
+                output, _ = process.communicate("\n", timeout=30)
+                equal(output, "user 0\n", f"the set-user-ID program, {mechanism} {follow}")
+                equal(process.returncode, 0)
+                _, errors = session.process.communicate(timeout=30)
+            contains(session.began.read_text(), " 100\n")
+            equal("gained privileges" in errors, bool(follow), errors)
+
+TESTS = tests_in(globals(), program, targets, order, heard, shared_memory, agents_of, status_of, agent_and_broker, as_user)
 
 if __name__ == "__main__":
     main(TESTS)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "process/trust_domain.hpp"
 
+#include "process/proc_files.hpp"
+
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -106,4 +108,69 @@ TEST(TrustDomain, IsNotKnownOfAProcessThatHasExited)
         _exit(0);
     waitpid(exited, nullptr, 0);
     EXPECT_EQ(trust_domain_of(exited), std::nullopt);
+}
+
+// Tests of covers().
+
+static bool covers_process(const Child& domain, const Child& process)
+{
+    const auto key = trust_domain_of(domain.pid());
+    return key && covers(*key, process.pid());
+}
+
+TEST(TrustDomainCovers, TheProcessesOfItsUserOnly)
+{
+    if (geteuid() != 0)
+        GTEST_SKIP() << "only root can run processes of several users";
+    const Child one([] { (void)!setresuid(65534, 65534, 65534); });
+    const Child same([] { (void)!setresuid(65534, 65534, 65534); });
+    const Child other([] { (void)!setresuid(65533, 65533, 65533); });
+    const Child root([] {});
+    EXPECT_TRUE(covers_process(one, same));
+    EXPECT_FALSE(covers_process(one, other));
+    EXPECT_FALSE(covers_process(one, root));
+    EXPECT_FALSE(covers(*trust_domain_of(one.pid()), getppid()));
+}
+
+TEST(TrustDomainCovers, NoProcessThatHasGainedAnId)
+{
+    if (geteuid() != 0)
+        GTEST_SKIP() << "only root can run processes of several users";
+    const Child plain([] { (void)!setresuid(65534, 65534, 65534); });
+    const Child gained([] { (void)!setresuid(65534, 0, 0); });
+    const Child group([] {
+        (void)!setresgid(0, 5, 5);
+        (void)!setresuid(65534, 65534, 65534);
+    });
+    const Child both([] { (void)!setresuid(65534, 65533, 65533); });
+    EXPECT_FALSE(covers_process(plain, gained));
+    EXPECT_FALSE(covers_process(plain, group));
+    EXPECT_FALSE(covers_process(plain, both));
+    EXPECT_TRUE(
+        covers_process(both, plain)); // it can take the ids of the other process
+}
+
+TEST(TrustDomainCovers, NoOtherSandboxAndNothingOutsideASandbox)
+{
+    if (status_number(read_proc_file(getpid(), "status"), "Seccomp") != 0)
+        GTEST_SKIP() << "the test itself runs in a sandbox";
+    const Child plain([] {}), one(enter_sandbox), other(enter_sandbox);
+    const auto key = trust_domain_of(one.pid());
+    ASSERT_TRUE(key);
+    EXPECT_TRUE(covers(*key, one.pid()));
+    EXPECT_FALSE(covers(*key, other.pid()));
+    EXPECT_FALSE(covers(*key, plain.pid()));
+    EXPECT_TRUE(covers_process(plain, one));
+}
+
+TEST(TrustDomainCovers, AllRemainingProcessesOfAnOwnerWithoutMoreRights)
+{
+    if (geteuid() != 0)
+        GTEST_SKIP() << "only root can run processes of several users";
+    const Child plain([] { (void)!setresuid(65534, 65534, 65534); });
+    const Child gained([] { (void)!setresuid(65534, 0, 0); });
+    const TrustDomain remaining = remaining_domain(65534);
+    EXPECT_TRUE(covers(remaining, plain.pid()));
+    EXPECT_FALSE(covers(remaining, gained.pid()));
+    EXPECT_FALSE(covers(remaining_domain(65533), plain.pid()));
 }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// The broker of a confined agent: a small process that has the rights that the agent
+// lacks. It makes system calls on processes for the agent.
+//
+//   agent (no rights) ──RelayRequest──> broker ──ptrace(2), waitpid(2), ...──> targets
+//                     <──RelayReply───         <──stops──
+//
+// The broker is the tracer of the targets. It permits a call only if the agent's domain
+// covers the process that the call names (process/trust_domain.hpp). It takes only
+// requests of fixed size, allocates no memory for them, reads no memory of a target, and
+// executes no program.
+//
+// A target may execute a program that gains rights, for example su. The kernel reports
+// this exec before the program runs. After such a report, the broker permits only
+// PTRACE_DETACH. If the agent continues the thread instead, the broker detaches from it,
+// and reports its exit to the agent. A request for a thread's registers or signals is
+// permitted only after the thread's last stop was reported. So the agent cannot use a
+// thread in a program that gained rights before the broker has noticed this.
+//
+// The broker exits when the agent exits, and the kernel then detaches from all targets.
+// If the broker is killed, the agent exits. Both cases are like the death of an agent
+// that has no broker (trap/rescue.hpp).
+#pragma once
+
+#include "base/fd.hpp"
+#include "process/trust_domain.hpp"
+
+#include <sys/types.h>
+
+namespace dt::agent {
+
+// Serves the agent until it exits. `bell` is an eventfd, which is written when a target
+// has stopped or exited.
+[[noreturn]] void run_broker(Fd socket, Fd bell, pid_t agent, TrustDomain domain);
+
+} // namespace dt::agent

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/confine/relay.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/user.h>
+
+namespace dt::agent {
+
+template <class Head> bool RelayMessage<Head>::send(int socket, int file)
+{
+    iovec part{this, sizeof head + head.n_bytes};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
+    if (file >= 0) {
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        cmsghdr* rights = CMSG_FIRSTHDR(&message);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(sizeof file);
+        std::memcpy(CMSG_DATA(rights), &file, sizeof file);
+    }
+    ssize_t sent = -1;
+    do
+        sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == static_cast<ssize_t>(part.iov_len);
+}
+
+template <class Head> bool RelayMessage<Head>::receive(int socket, Fd& file)
+{
+    iovec part{this, sizeof *this};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    ssize_t n = -1;
+    do
+        n = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    file.reset();
+    if (n > 0)
+        if (const cmsghdr* rights = CMSG_FIRSTHDR(&message);
+            rights != nullptr && rights->cmsg_level == SOL_SOCKET &&
+            rights->cmsg_type == SCM_RIGHTS &&
+            rights->cmsg_len == CMSG_LEN(sizeof(int))) {
+            int fd = -1;
+            std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+            file = Fd(fd);
+        }
+    return n >= static_cast<ssize_t>(sizeof head) && head.n_bytes <= bytes.size() &&
+           n == static_cast<ssize_t>(sizeof head + head.n_bytes);
+}
+
+template struct RelayMessage<RelayedCall>;
+template struct RelayMessage<RelayedResult>;
+
+PtraceRequest ptrace_request(std::uint64_t request, std::uint64_t addr)
+{
+    constexpr std::uint64_t get_rseq = 0x420f; // PTRACE_GET_RSEQ_CONFIGURATION
+    constexpr std::uint64_t largest_rseq = 64;
+    constexpr std::size_t mask_bytes = 8;
+    using enum PtraceKind;
+    switch (request) {
+    case PTRACE_SEIZE:
+        return {attaches, {}};
+    case PTRACE_INTERRUPT:
+        return {any_time, {}};
+    case PTRACE_CONT:
+    case PTRACE_DETACH:
+    case PTRACE_LISTEN:
+    case PTRACE_SINGLESTEP:
+    case PTRACE_SYSCALL:
+        return {resumes, {}};
+    case PTRACE_POKEUSER:
+    case PTRACE_SETOPTIONS:
+        return {while_stopped, {}};
+    case PTRACE_GETREGS:
+        return {while_stopped, {0, sizeof(user_regs_struct)}};
+    case PTRACE_SETREGS:
+        return {while_stopped, {sizeof(user_regs_struct), 0}};
+    case PTRACE_GETFPREGS:
+        return {while_stopped, {0, sizeof(user_fpregs_struct)}};
+    case PTRACE_GETSIGINFO:
+        return {while_stopped, {0, sizeof(siginfo_t)}};
+    case PTRACE_SETSIGINFO:
+        return {while_stopped, {sizeof(siginfo_t), 0}};
+    case PTRACE_GETEVENTMSG:
+        return {while_stopped, {0, sizeof(unsigned long)}};
+    case PTRACE_GETSIGMASK:
+        return addr == mask_bytes ? PtraceRequest{while_stopped, {0, mask_bytes}}
+                                  : PtraceRequest{};
+    case PTRACE_SETSIGMASK:
+        return addr == mask_bytes ? PtraceRequest{while_stopped, {mask_bytes, 0}}
+                                  : PtraceRequest{};
+    case PTRACE_PEEKSIGINFO: // the input is at the address `addr`
+        return {while_stopped, {peek_arguments_bytes, max_peeked * sizeof(siginfo_t)}};
+    case get_rseq:
+        return {while_stopped, {0, std::min(addr, largest_rseq)}};
+    default:
+        return {};
+    }
+}
+
+} // namespace dt::agent
