@@ -62,8 +62,8 @@ bool is_privileged(pid_t pid)
 {
     constexpr int hexadecimal = 16;
     const std::string status = read_proc_file(pid, "status");
-    return !is_sandboxed(status) && (status_number(status, "CapPrm", 0, hexadecimal) &
-                                     bit(CAP_SYS_PTRACE)) != 0;
+    return !is_sandboxed(status) &&
+           (status_number(status, "CapPrm", 0, hexadecimal) & bit(CAP_SYS_PTRACE)) != 0;
 }
 
 std::optional<TrustDomain> trust_domain_of(pid_t pid)

@@ -293,7 +293,7 @@ bool Broker::note(pid_t tid, WaitStatus status, bool consumed)
     return true;
 }
 
-// Returns a thread whose stop or exit has not been reported, or 0 if none of the next few
+// Returns a thread with a stop or exit that has not been reported, or 0 if none of the next few
 // threads has one. The kernel always reports the newest thread first. If the agent is
 // slower than a thread that reaches breakpoints all the time, this thread alone would be
 // served. So the threads take turns.

@@ -44,8 +44,8 @@ constexpr std::array permitted_calls{
     SCMP_SYS(fstat), SCMP_SYS(getdents64), SCMP_SYS(ftruncate), SCMP_SYS(fchmod),
     SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(recvmsg), SCMP_SYS(recvfrom),
     SCMP_SYS(accept4), SCMP_SYS(getsockopt), SCMP_SYS(shutdown), SCMP_SYS(poll),
-    SCMP_SYS(ppoll), SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl),
-    SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait), SCMP_SYS(memfd_create),
+    SCMP_SYS(ppoll), SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_wait),
+    SCMP_SYS(epoll_pwait), SCMP_SYS(memfd_create),
     // memory
     SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(brk), SCMP_SYS(madvise),
     SCMP_SYS(msync), SCMP_SYS(mincore),
@@ -80,8 +80,8 @@ Result<Ok> load_filter()
          {F_DUPFD_CLOEXEC, F_GETFD, F_GETFL, F_SETFL, F_ADD_SEALS, F_GET_SEALS})
         filter.permit(SCMP_SYS(fcntl),
                       {SCMP_A1(SCMP_CMP_EQ, static_cast<scmp_datum_t>(command))});
-    filter.permit(SCMP_SYS(fcntl), {SCMP_A1(SCMP_CMP_EQ, F_SETOWN),
-                                    SCMP_A2(SCMP_CMP_EQ, self)});
+    filter.permit(SCMP_SYS(fcntl),
+                  {SCMP_A1(SCMP_CMP_EQ, F_SETOWN), SCMP_A2(SCMP_CMP_EQ, self)});
     for (scmp_datum_t command :
          {scmp_datum_t{UFFDIO_API}, scmp_datum_t{UFFDIO_REGISTER},
           scmp_datum_t{UFFDIO_WRITEPROTECT}})

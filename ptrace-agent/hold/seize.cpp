@@ -54,7 +54,7 @@ int seize(pid_t tid)
     }
     in_seize = 0;
     interrupt_every(timer, 0);
-    // The signal may have arrived after the call had succeeded.
+    // The signal may have arrived after the call succeeded.
     if (error == EINTR && status_number(thread_status(tid, tid), "TracerPid") ==
                               static_cast<std::uint64_t>(tracer_pid()))
         error = 0;

@@ -102,7 +102,7 @@ private:
     Fd process_; // a pidfd
     unsigned n_started_ = 0;
     std::deque<Request> requests_;     // without a reply
-    std::uint64_t first_since_ns_ = 0; // when requests_ got its present first element
+    std::uint64_t first_since_ns_ = 0; // when requests_ received its present first element
 };
 
 } // namespace dt::agent

@@ -35,7 +35,7 @@ public:
 
 private:
     Fd socket_;
-    uid_t owner_; // the user for whom the agent was started
+    uid_t owner_; // the user of the client that has started the agent
 };
 
 // Connects to the door of an agent. Fails with Code::not_found if the process is not an
