@@ -101,8 +101,9 @@ private:
     std::optional<Channel> channel_;
     Fd process_; // a pidfd
     unsigned n_started_ = 0;
-    std::deque<Request> requests_;     // without a reply
-    std::uint64_t first_since_ns_ = 0; // when requests_ received its present first element
+    std::deque<Request> requests_; // without a reply
+    std::uint64_t first_since_ns_ =
+        0; // when requests_ received its present first element
 };
 
 } // namespace dt::agent

@@ -188,6 +188,21 @@ def a_process_that_another_tracer_traces_is_refused(t):
             contains(done.stderr, "detach that process from it first")
         target.end()
 
+def sessions_of_root_may_share_a_process_of_another_user(t):
+    """The agent is confined, and its broker is the tracer."""
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+    for flags in BOTH:
+        with Rounds(t, command=of_another_user(t, "rounds")) as target:
+            a = Tracer(t, COUNT, target.pid, flags=flags)
+            target.call()
+            b = Tracer(t, LOOKS + ENDS, target.pid, flags=flags)
+            target.call()
+            equal(found(a.finish(), "entries"), 2 * target.n, "calls that the first session saw")
+            target.call()
+            equal(found(b.finish(), "entries"), 2 * target.n, "calls that the second session saw")
+            released(target)
+
 def a_process_that_the_dtrace_of_another_user_traces_is_refused(t):
     if os.geteuid() != 0:
         raise Skip("needs root")
