@@ -261,9 +261,11 @@ TEST(Enter, FiresForEachSessionAtTheSameInstruction)
             registers.rax = 1, registers.rbx = 2, registers.rcx = 3, registers.rdx = 4;
             registers.r11 = 5, registers.r15 = 6;
             const Registers before = registers;
-            if (compiled)
-                for (Function site : {sites[0], sites[3], sites[5]})
+            for (Function site : {sites[0], sites[3], sites[5]}) {
+                if (compiled) {
                     ASSERT_EQ(runtime.compile(site), "");
+                }
+            }
             with_registers(&registers, sites[0]);
             EXPECT_EQ(std::memcmp(&before, &registers, sizeof before), 0);
             EXPECT_EQ(fires_counted(runtime), sites.size());
