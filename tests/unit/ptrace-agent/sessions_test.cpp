@@ -79,22 +79,26 @@ TEST(Sessions, CannotBeginAtAProcessThatIsNoAgent)
 
 TEST(Sessions, HaveDifferentNumbers)
 {
+    std::vector<Fd> clients;
+    auto connect = [&clients] {
+        int ends[2] = {-1, -1};
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        clients.emplace_back(ends[1]);
+        return Fd(ends[0]);
+    };
     agent::Sessions sessions;
     agent::SessionSet taken;
     taken.set(0).set(2); // targets still use the memory of these sessions
     std::set<unsigned> numbers;
     for (unsigned i = 0; i < agent::max_sessions - 2; i++) {
-        int ends[2];
-        ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-        const Fd client(ends[1]);
-        agent::AgentSession* session = sessions.add(Fd(ends[0]), taken);
+        agent::AgentSession* session = sessions.add(connect(), taken);
         ASSERT_NE(session, nullptr);
         EXPECT_FALSE(taken.test(session->number));
         EXPECT_TRUE(numbers.insert(session->number).second);
     }
-    EXPECT_EQ(sessions.add(Fd(dup(0)), taken), nullptr);
+    EXPECT_EQ(sessions.add(connect(), taken), nullptr);
     sessions.remove(5);
-    agent::AgentSession* session = sessions.add(Fd(dup(0)), taken);
+    agent::AgentSession* session = sessions.add(connect(), taken);
     ASSERT_NE(session, nullptr);
     EXPECT_EQ(session->number, 5u);
 }
