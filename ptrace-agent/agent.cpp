@@ -251,7 +251,7 @@ Reply Agent::resume(Reader& in)
     if (!process)
         return process.error();
     Process& p = **process;
-    if (p.started)
+    if (p.started || p.creator != sessions_.current().number)
         return Body{};
     p.started = true;
     if (!p.any(&Interest::planted, true))

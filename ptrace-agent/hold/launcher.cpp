@@ -216,8 +216,9 @@ Reply Launcher::create(Reader& in)
     Process& process =
         tracees_.add_process(pid, std::make_shared<AddressSpace>(pid, table_));
     process.created = true;
+    process.creator = tracees_.sessions().current().number;
     process.started = false;
-    process.interests[tracees_.sessions().current().number];
+    process.interests[process.creator];
     process.no_events = true; // sends no events until the client knows its pid
     Thread& thread = tracees_.add_thread(process, pid);
     thread.age = ThreadAge::known;

@@ -11,8 +11,10 @@
 
 namespace dt::agent {
 
-// The interval at which memory that a thread still used is examined again.
-constexpr std::uint64_t retry_ns = 500'000'000;
+// The pause before memory that a thread still used is examined again. Each examination
+// stops the target, so the pause doubles each time.
+constexpr std::uint64_t min_pause_ns = 100'000'000;
+constexpr std::uint64_t max_pause_ns = 30'000'000'000;
 
 Reply SessionCloser::detach(Reader& in)
 {
@@ -20,7 +22,8 @@ Reply SessionCloser::detach(Reader& in)
     auto process = tracees_.find_target(pid, "detach from");
     if (!process)
         return process.error();
-    (*process)->started = true;
+    if ((*process)->creator == tracees_.sessions().current().number)
+        (*process)->started = true;
     leave(tracees_.sessions().current().number, (*process)->space, pid);
     table_.reclaim();
     return Body{};
@@ -32,7 +35,7 @@ void SessionCloser::end_session(unsigned session)
     for (auto& [pid, process] : tracees_.processes()) {
         if (process->interests.count(session) == 0)
             continue;
-        if (process->created && !process->started) {
+        if (process->created && !process->started && process->creator == session) {
             // No client is left to start the command.
             process->no_events = true;
             ::kill(pid, SIGKILL);
@@ -107,10 +110,12 @@ void SessionCloser::remove_probes_of(unsigned session,
             }) != 0)
             changed.push_back(tp);
     remove_idle(world, std::move(changed));
+    (void)space->known_text.take_forgotten(session);
     if (space->runtime.has_session(session))
         space->runtime.leave_session(session);
+    pause_ns_ = min_pause_ns;
     if (!unmap_left(world))
-        alarms_.set_if_unset(Alarms::left_sessions, monotonic_ns() + retry_ns);
+        alarms_.set_if_unset(Alarms::left_sessions, monotonic_ns() + pause_ns_);
 }
 
 void SessionCloser::leave_arena(unsigned session)
@@ -131,8 +136,8 @@ void SessionCloser::leave_arena(unsigned session)
     }
 }
 
-// Returns whether no memory is left to unmap. The last session's memory is unmapped
-// together with the runtime.
+// The memory of the runtime's only session is kept, because a jump of the agent itself
+// may use it.
 bool SessionCloser::unmap_left(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
@@ -144,7 +149,7 @@ bool SessionCloser::unmap_left(StoppedWorld& world)
         any_stays = any_stays || !memory.left;
     }
     if (left.empty() || !any_stays)
-        return left.empty();
+        return true;
     bool all_done = true;
     for (unsigned session : left) {
         const auto threads = tracees_.threads_in(space);
@@ -172,6 +177,7 @@ void SessionCloser::unmap_left_if_due()
     if (!alarms_.is_due(Alarms::left_sessions))
         return;
     alarms_.set(Alarms::left_sessions, 0);
+    pause_ns_ = std::min(2 * pause_ns_, max_pause_ns);
     std::set<std::shared_ptr<AddressSpace>> spaces;
     for (auto& [pid, process] : tracees_.processes())
         for (const auto& [session, memory] : process->space->runtime.sessions())
@@ -180,7 +186,7 @@ void SessionCloser::unmap_left_if_due()
     for (const auto& space : spaces) {
         StoppedWorld world(tracees_, space);
         if (!unmap_left(world))
-            alarms_.set_if_unset(Alarms::left_sessions, monotonic_ns() + retry_ns);
+            alarms_.set_if_unset(Alarms::left_sessions, monotonic_ns() + pause_ns_);
     }
 }
 

@@ -42,8 +42,10 @@ public:
     // Removes the jumps and breakpoints that no longer serve any probe. `changed` are
     // tracepoints that have lost probes.
     void remove_idle(StoppedWorld& world, std::vector<Tracepoint*> changed);
-    // Unmaps the memory of sessions that no longer trace a target, if no thread may use
-    // it any more. Otherwise tries again later.
+    // Unmaps the memory of sessions that no longer trace the target. Returns false if a
+    // thread may still use some of it.
+    bool unmap_left(StoppedWorld& world);
+    // Calls unmap_left() again for the targets for which it has returned false.
     void unmap_left_if_due();
 
 private:
@@ -51,7 +53,6 @@ private:
     // other session traces them. Processes other than `pid` are reported to the session.
     void leave(unsigned session, std::shared_ptr<AddressSpace> space, pid_t pid);
     void remove_probes_of(unsigned session, const std::shared_ptr<AddressSpace>& space);
-    bool unmap_left(StoppedWorld& world);
 
     Tracees& tracees_;
     TracepointTable& table_;
@@ -60,6 +61,7 @@ private:
     HitHandler& hits_;
     Alarms& alarms_;
     Releaser& releaser_;
+    std::uint64_t pause_ns_ = 0; // before the next unmap_left_if_due()
 };
 
 } // namespace dt::agent

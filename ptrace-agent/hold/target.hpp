@@ -244,6 +244,7 @@ struct Process {
     // Returns whether only the kernel fires its probes.
     bool by_kernel() const { return is_target() && !any(&Interest::by_kernel, false); }
     bool created = false;      // started by the agent, as the agent's own child
+    unsigned creator = 0;      // if created: the session that requested it
     bool started = true;       // false until its client has requested its start
     bool to_preinit = false;   // create() waits for the libraries to be mapped
     bool arrived = false;      // it has reached the point to which create() runs it

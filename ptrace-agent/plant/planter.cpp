@@ -138,8 +138,10 @@ Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
     if (mechanism == Mechanism::uprobe || (mechanism == Mechanism::int3 && !is_shared))
         return Error{Code::unsupported, "-x mechanism=int3"};
     // Where another session has a jump, this session's probes also fire through it.
-    return loader_.ensure(world,
-                          SessionSet().set(tracees_.sessions().current().number));
+    auto loaded =
+        loader_.ensure(world, SessionSet().set(tracees_.sessions().current().number));
+    (void)closer_.unmap_left(world);
+    return loaded;
 }
 
 // Returns whether an existing window covers a new tracepoint.

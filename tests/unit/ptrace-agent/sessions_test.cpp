@@ -70,6 +70,24 @@ TEST(Sessions, ReportAnEventOnlyToTheClientsThatTraceTheProcess)
     EXPECT_FALSE(*none);
 }
 
+TEST(Sessions, DoNotStartOrKillTheCommandOfAnotherSession)
+{
+    Session first;
+    const pid_t pid = first.create({victim("spin"), "1000", "1"});
+    auto second = AgentClient::join(first.agent().agent_pid());
+    ASSERT_TRUE(second) << second.error().text;
+    ASSERT_TRUE(second->grab(pid));
+    EXPECT_TRUE(second->resume(pid));
+    EXPECT_TRUE(second->detach(pid));
+    EXPECT_TRUE(second->grab(pid));
+    { // the end of the second session
+        const AgentClient ends = std::move(*second);
+    }
+    EXPECT_FALSE(first.event(200)); // the command is still held
+    EXPECT_EQ(first.output(), "");
+    EXPECT_EQ(first.run_to_end(pid), 0);
+}
+
 TEST(Sessions, CannotBeginAtAProcessThatIsNoAgent)
 {
     auto joined = AgentClient::join(getpid());
