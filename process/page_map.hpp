@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which pages of a process have been accessed or written to (proc_pid_pagemap(5)).
+// Reads the state of each page of a process from /proc/PID/pagemap: whether it has
+// content, and whether it is the process's own (proc_pid_pagemap(5)).
 #pragma once
 
 #include "base/fd.hpp"

@@ -22,9 +22,9 @@ static bool is_sandboxed(const std::string& status)
 
 constexpr int max_levels = 32; // the kernel allows this depth of user namespaces
 
-// Returns the owner of the user namespace that contains the process and is a child of
-// the user namespace `outer`, the name of a link such as "user:[4026531837]". Returns
-// nullopt if the process is not in a descendant of that namespace.
+// Returns the owner of a user namespace that contains the process. It is the one in which
+// the parent is the namespace `outer`, which is given as a link such as
+// "user:[4026531837]". Returns nullopt if the process is in `outer` itself or outside it.
 static std::optional<std::uint64_t> owner_below(pid_t pid, const std::string& outer)
 {
     Fd space(::open(proc_path(pid, "ns/user").c_str(), O_RDONLY | O_CLOEXEC));
@@ -127,8 +127,9 @@ static bool covers_ids(const std::array<std::uint64_t, 4>& domain,
     });
 }
 
-// Processes in the caller's user namespace may have only the ids and the rights of
-// their owner.
+// Returns whether the process belongs to the owner. A process in the caller's user
+// namespace must have only this user id and no capabilities. A process in another user
+// namespace only needs the same owner.
 static bool is_of_owner(const TrustDomain& process, std::uint64_t owner)
 {
     if (process.user_namespace != read_proc_link(::getpid(), "ns/user"))

@@ -4,6 +4,7 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
+#include "base/seccomp_filter.hpp"
 #include "process/trust_domain.hpp"
 #include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
@@ -137,28 +138,20 @@ void Agent::serve(AgentSession& session)
 // The session of the client that has started the agent.
 constexpr unsigned starters_session = 0;
 
-// Closes descriptors 0, 1 and 2, which belong to the client that has started the agent. A
-// reader of that client's output would otherwise wait until the agent exits.
-static void close_standard_descriptors()
-{
-    const Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-    for (int standard : {0, 1, 2})
-        dup2(null.get(), standard);
-}
-
 // Ends a session after its client has exited, while other sessions continue.
 void Agent::end_session(AgentSession& session)
 {
     (void)sampler_.start(session.number, {});
     closer_.end_session(session.number);
     release_answered();
-    if (session.number == starters_session)
+    // A reader of that client's output would otherwise wait until the agent exits.
+    if (session.number == starters_session && !is_confined())
         close_standard_descriptors();
     session.client.say_goodbye();
     sessions_.remove(session.number);
 }
 
-// Lets the threads run that only waited for a session that has stopped tracing them.
+// Resumes the threads that waited only for sessions that no longer trace them.
 void Agent::release_answered()
 {
     std::vector<pid_t> pids; // collected first, because threads may end
@@ -223,7 +216,8 @@ Reply Agent::set_arena(Reader& in, const std::vector<Fd>& fds)
     if (!in.ok() || fds.size() != (private_bytes != 0 ? 3 : 2))
         return Error{Code::invalid, "map the arena: each part needs a descriptor"};
     // The runtime writes to the arena that was mapped when the session's probes were
-    // planted. So targets that use the previous arena are left.
+    // planted. So the session's probes are first removed from the targets that map the
+    // previous arena.
     AgentSession& session = sessions_.current();
     closer_.leave_arena(session.number);
     if (auto mapped =

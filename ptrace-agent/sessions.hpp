@@ -43,7 +43,7 @@ public:
     const std::vector<std::unique_ptr<AgentSession>>& all() const { return all_; }
     AgentSession* find(unsigned number) const;
 
-    // The session that sent the request which the agent serves. There must be one.
+    // Returns the session of the request that the agent is serving. There must be one.
     AgentSession& current() const { return *current_; }
     bool is_serving() const { return current_ != nullptr; }
     void set_current(AgentSession* session) { current_ = session; }
@@ -51,15 +51,15 @@ public:
     // Returns whether there may be requests to serve.
     bool rang();
     void receive(); // reads requests, without waiting
-    // As receive(), but rang() returns true afterwards. Used inside a request.
+    // Does the same as receive(), but rang() then returns true. Used inside a request.
     void receive_for_later();
     // Reads requests while the agent waits for a thread, and arms the timer that will
     // interrupt waitpid() again. The requests are served after the wait. Returns
     // has_exited().
     bool check_in_wait();
-    // Returns whether no client waits for the result of what the agent does: the client
-    // of the current session has exited or, between requests, all clients. Also true
-    // after SIGTERM.
+    // Returns true if no client needs the result of the current work. Inside a request,
+    // this means that the session's client has exited. Between requests, it means that
+    // all clients have exited. Also returns true after SIGTERM.
     bool has_exited() const;
     // Returns whether all clients have exited, or SIGTERM was received.
     bool all_exited() const;

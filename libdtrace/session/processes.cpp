@@ -342,11 +342,13 @@ Result<std::size_t> Processes::attach(pid_t pid, const std::optional<TrustDomain
         if (target.error().code != Code::busy && target.error().code != Code::gone)
             return target.error();
         if (monotonic_ns() >= end_ns && target.error().code == Code::gone)
-            return Error{Code::permission,
-                         own.error().text +
-                             ". This ptrace-agent does not accept another dtrace: the "
-                             "two differ in their sandbox, their capabilities or their "
-                             "user namespace, or it already serves 64 of them"};
+            return Error{
+                Code::permission,
+                own.error().text +
+                    "; its ptrace-agent does not accept this dtrace, because "
+                    "this dtrace has another sandbox, user namespace or set of "
+                    "capabilities than the first one, or because the agent "
+                    "already has 64 sessions"};
         if (monotonic_ns() >= end_ns)
             return target.error();
         ::usleep(pause_us);

@@ -75,8 +75,8 @@ Fd receive_descriptor(const Fd& socket)
     return Fd(number);
 }
 
-// Forks again, so that the calling process's parent is not the new one's parent. Only
-// the new process returns. The other one sends a pidfd of it and exits.
+// Forks again and returns in the grandchild, so that init becomes its parent. The
+// intermediate process sends a pidfd of the grandchild through the socket and exits.
 void leave_parent(const Fd& socket)
 {
     const pid_t pid = ::fork();

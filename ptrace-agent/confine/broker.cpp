@@ -216,7 +216,7 @@ pid_t Broker::take_left(pid_t wanted, bool consumed)
 }
 
 // The process may execute a program between the check and the call, or another process
-// may obtain its id. So it is checked again when it is attached.
+// may obtain its id. So the broker checks the process again after attaching.
 std::int64_t Broker::attach(pid_t tid)
 {
     if (arg(2) != 0 || arg(3) != seize_options)
@@ -293,10 +293,9 @@ bool Broker::note(pid_t tid, WaitStatus status, bool consumed)
     return true;
 }
 
-// Returns a thread with a stop or exit that has not been reported, or 0 if none of the next few
-// threads has one. The kernel always reports the newest thread first. If the agent is
-// slower than a thread that reaches breakpoints all the time, this thread alone would be
-// served. So the threads take turns.
+// Returns a thread that has stopped or exited but was not reported yet. Checks the next
+// few threads in turn, and returns 0 if none has. waitpid(2) would report one busy thread
+// again and again, and the other threads would wait.
 pid_t Broker::next_ready()
 {
     constexpr int n_examined = 8;

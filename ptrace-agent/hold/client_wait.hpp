@@ -2,9 +2,9 @@
 // Threads that wait for the clients, and the limit of that wait.
 //
 // A thread that loads a library waits until all clients that trace its process have
-// planted probes in the library, but at most 10 s. After 10 s, a client that has not
-// answered is considered silent. No thread waits for a silent client. When the client
-// sends a request, it is no longer silent.
+// planted probes in the library. A client that sends no request for 10 s is considered
+// silent, and no thread waits for it any longer. When the client sends a request, it is
+// no longer silent.
 //
 // A silent client gets at most one report of library changes per process. This is
 // enough, because the client examines all libraries when it handles a report.

@@ -5,14 +5,14 @@
 // A thread uses a range if its pc or its stack pointer is in the range. It may return to
 // a range if a signal handler has interrupted code in the range, or if the handler itself
 // returns to the range (Rescue::restorer()). Both addresses are in a signal frame, on the
-// thread's stack or on another stack. So the stacks are searched for signal frames. A frame that is no longer in use looks the same,
-// and then the range counts as used without need.
+// thread's stack or on another stack. So the stacks are searched for signal frames.
+// A stale frame looks the same, so a range may count as used although no thread needs it.
 //
-// No return address leads to our code, except from our code: a moved call pushes the
+// No return address on a stack leads to our code, because a moved call pushes the
 // original return address (fasttrap).
 //
-// Not covered: the stack of a coroutine that has interrupted itself in a signal handler
-// by switching to another stack, and that no thread runs on.
+// One case is not detected: a coroutine switches to another stack inside a signal
+// handler, and no thread runs on the interrupted stack.
 #pragma once
 
 #include "base/target_addr.hpp"

@@ -25,15 +25,15 @@
 
 namespace dt::agent {
 
-// If another thread than the leader calls execve(2), the kernel removes the leader without
-// a report, and gives its tid to the other thread. Removes the record of such a leader.
+// Removes the record of a leader that another thread has replaced by execve(2). The
+// kernel does not report the exit of such a leader, and gives its tid to the other thread.
 static void forget_replaced_leader(Tracees& tracees, Process& process)
 {
     const pid_t pid = process.pid;
     Thread* leader = tracees.find_thread(pid);
     if (leader == nullptr || leader->process != &process || leader->is_stopped() ||
         status_number(thread_status(pid, pid), "TracerPid") ==
-            static_cast<std::uint64_t>(getpid()))
+            static_cast<std::uint64_t>(tracer_pid()))
         return;
     tracees.forget_thread(*leader);
 }
@@ -394,7 +394,8 @@ Reply Grabber::put_back(Reader& in)
         return process.error();
     auto n_texts = in.get<std::uint32_t>();
     std::shared_ptr<AddressSpace> space = (*process)->space;
-    // Another session's probes have changed the text, and no dead tracer has.
+    // If another session traces the process, its probes explain the changes, and no dead
+    // tracer made them.
     if ((*process)->interests.size() > 1)
         return Body{};
     StoppedWorld world(tracees_, space);

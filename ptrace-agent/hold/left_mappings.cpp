@@ -11,10 +11,11 @@
 
 namespace dt::agent {
 
-// A session leaves at most one journal, and a forked child inherits those of its parent.
+// An agent leaves at most one journal in a target, and a forked child inherits those of
+// its parent.
 constexpr std::size_t max_journals = 64;
 constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
-// The agent plans no larger mapping. A target may have forged one.
+// The agent never plans a larger mapping, so a larger entry is forged.
 constexpr std::uint64_t max_planned = 64ull << 30;
 
 // The addresses in [begin, end).
@@ -64,9 +65,9 @@ static bool may_be_ours(const JournalEntry& entry, const Mapping& mapping)
     return false;
 }
 
-// Returns whether a mapping that was planned exists. If the agent was killed before
+// Returns whether a planned mapping was created. If the agent was killed before
 // mmap(2), the program may have mapped its own memory there. So the mapping must begin
-// and end at the planned addresses, and must not have been used yet.
+// and end at the planned addresses, and must not have content yet.
 static bool was_mapped(const JournalEntry& entry, const Mapping& mapping,
                        const PageMap& page_map)
 {

@@ -112,7 +112,7 @@ Error explain_refusal(pid_t pid, int error)
     auto denied = [error](const std::string& why) {
         return Error{Code::permission, "not permitted: " + why, error};
     };
-    const uid_t us = is_confined() ? 0 : geteuid(); // the broker's id is root's
+    const uid_t us = is_confined() ? 0 : geteuid(); // the broker runs as root
     for (int i = 0; i < 3; ++i) {
         auto theirs = static_cast<uid_t>(status_number(status, "Uid", i));
         if (us != 0 && theirs != us)

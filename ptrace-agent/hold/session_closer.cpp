@@ -136,8 +136,8 @@ void SessionCloser::leave_arena(unsigned session)
     }
 }
 
-// The memory of the runtime's only session is kept, because a jump of the agent itself
-// may use it.
+// Keeps the memory of the runtime's last session, because a jump that the agent itself
+// needs may use it.
 bool SessionCloser::unmap_left(StoppedWorld& world)
 {
     AddressSpace& space = world.space();

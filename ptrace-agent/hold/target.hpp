@@ -202,7 +202,7 @@ struct Inheritance {
     Statics statics; // their semaphores are incremented in the child's memory, too
 };
 
-// What one session does with a process that it traces.
+// The state that one session keeps for a process that it traces.
 struct Interest {
     bool followed = false;        // it became a target as the child of a target
     bool planted = false;         // the client has sent the request `plant` for it

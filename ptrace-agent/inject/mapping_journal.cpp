@@ -9,7 +9,7 @@
 
 namespace dt::agent {
 
-// The address of each journal modulo this period is this offset.
+// A journal's address is a multiple of place_period plus place_offset.
 constexpr std::uint64_t place_period = 256 << 20, place_offset = 0xd7ac000;
 // The size of the range in which next_place() returns addresses.
 constexpr std::uint64_t room_bytes = 64 << 20;

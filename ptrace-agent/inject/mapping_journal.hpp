@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A list, in the target's memory, of all mappings that the agent has created there. If
+// A list, in the target's memory, of the mappings that the agent has created there. If
+// the journal is full or cannot be mapped, the agent works without it. If
 // the agent is killed, the next agent that attaches to the process finds the list and
 // unmaps what is left (hold/left_mappings.hpp).
 //
@@ -77,7 +78,8 @@ class MappingJournal {
 public:
     bool is_open() const { return at_.value != 0; }
     TargetAddr at() const { return at_; }
-    // Whether the journal could not be mapped, so that it is not tried again.
+    // Returns whether an attempt to map the journal has failed, so that the agent does not
+    // try again.
     bool is_refused() const { return refused_; }
     void refuse() { refused_ = true; }
 
@@ -86,7 +88,7 @@ public:
     // Begins the journal, which the target has mapped at `at`. Returns false if it
     // cannot be written.
     bool open(AddressSpace& space, TargetAddr at);
-    // Takes over the copy of its parent's journal that a forked child has inherited.
+    // Adopts the copy of the parent's journal in a forked child.
     bool inherit(AddressSpace& child, const MappingJournal& parent);
     void forget() { *this = {}; }
 

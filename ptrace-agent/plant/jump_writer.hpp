@@ -103,8 +103,8 @@ private:
 void disconnect(AddressSpace& space, Tracepoint& tp);
 // Returns the sessions that have probes at the tracepoint.
 SessionSet sessions_at(const Tracepoint& tp);
-// Returns the session of the first site at a jump, which is not `ended`. The jump of a
-// tracepoint without probes belongs to the agent, so any session's memory can serve it.
+// Returns the session that the first site of a jump belongs to. If the tracepoint has no
+// probes, this is any session except `ended`, because the agent itself uses the jump.
 unsigned first_session(const AddressSpace& space, const Tracepoint& tp,
                        unsigned ended = max_sessions);
 // Returns the window that covers a site, or null. An endbr64 is never moved, so the

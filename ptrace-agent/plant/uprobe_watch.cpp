@@ -57,7 +57,7 @@ void UprobeWatch::report(const AddressSpace& space, const KnownText::Changed& re
             space.owner(),
             "one of these places is the function that the dynamic linker calls when it "
             "loads or unloads libraries; until dtrace plants probes again, it does not "
-            "notice such changes");
+            "notice libraries that are loaded or unloaded");
 }
 
 // Removes the jumps that uprobes have changed. Returns whether the address space must be

@@ -129,7 +129,7 @@ bool RuleReader::send(const std::shared_ptr<File>& file)
 bool RuleReader::start()
 {
     if (is_confined()) // a confined agent may not create processes
-        return false;
+        n_started_ = max_starts;
     if (n_started_ >= max_starts)
         return false;
     n_started_++;

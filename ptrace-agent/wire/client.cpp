@@ -139,8 +139,8 @@ void AgentClient::hang_up()
         shutdown(socket_.get(), SHUT_WR);
 }
 
-// Kills an agent that was silent for too long. An agent that another dtrace process has
-// started is left to that process.
+// Kills an agent that was silent for too long. Does not kill an agent that another dtrace
+// process started.
 void AgentClient::kill_silent()
 {
     if (!joined_)

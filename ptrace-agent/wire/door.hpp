@@ -5,13 +5,13 @@
 //
 // The socket has an abstract name, so it needs no file, and it ends with the agent. Any
 // process may connect. Both ends therefore read the ids of the other end from the kernel
-// (SO_PEERCRED). The agent accepts only processes of its own user, and only if they are
-// in its trust domain, because a sandboxed process must not control the processes outside
-// its sandbox. The client accepts only the process with this pid, if it runs as the
-// client's user.
+// (SO_PEERCRED). The agent accepts only clients with the user id of the dtrace that
+// started it. agent.cpp also checks the trust domain, because a sandboxed process must
+// not control the processes outside its sandbox. The client accepts only the process with
+// this pid, and only if the client's user started it.
 //
-// If another process has taken the name first, the agent has no door, and its targets
-// cannot be traced by further dtrace processes.
+// If another process has already taken the name, the agent has no door, and further
+// dtrace processes cannot trace its targets.
 #pragma once
 
 #include "base/fd.hpp"
@@ -26,11 +26,13 @@ class Door {
 public:
     // Opens the door. Mailbox::rang() then reports connections.
     Door();
-    // A process of the agent's user that has connected.
+    // A process that has connected. It has the user id of the dtrace that started the
+    // agent.
     struct Caller {
         Fd socket;
         pid_t pid = 0;
     };
+    // Returns the processes that have connected since the last call.
     std::vector<Caller> take();
 
 private:

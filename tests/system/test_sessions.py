@@ -236,7 +236,7 @@ def a_sandboxed_process_of_the_same_user_gets_no_session(t):
         done = subprocess.run([PYTHON, "-c", code, t.dtrace, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
                               capture_output=True, text=True, timeout=60)
         equal(done.returncode, 1, done.stderr)
-        contains(done.stderr, "does not accept another dtrace")
+        contains(done.stderr, "its ptrace-agent does not accept this dtrace")
         target.call()
         equal(found(first.finish(), "entries"), target.n, "calls")
         released(target)

@@ -14,6 +14,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -105,6 +106,15 @@ private:
     std::vector<int> held_;
 };
 
+bool is_traced(pid_t pid)
+{
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.rfind("TracerPid:", 0) == 0)
+            return line != "TracerPid:\t0";
+    return false;
+}
+
 pid_t agent_of_this_process()
 {
     pid_t found = 0;
@@ -172,22 +182,42 @@ TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
     EXPECT_EQ(text, "50\n");
 }
 
-TEST(Targets, ASecondTracerIsRefusedWithTheNameOfTheFirst)
+TEST(Targets, ASecondSessionTracesAProcessOfTheFirst)
 {
     SessionHandle first = open_session(), second = open_session();
     ps_prochandle* process = create(first, {spin, "10", "1"});
     ASSERT_NE(process, nullptr);
     pid_t pid = dtrace_proc_getpid(first.get(), process);
-    pid_t agent = agent_of_this_process();
-    EXPECT_EQ(dtrace_proc_grab(second.get(), pid, 0), nullptr);
-    EXPECT_NE(error_of(second).find("traced by process " + std::to_string(agent)),
-              std::string::npos)
-        << error_of(second);
+    EXPECT_NE(dtrace_proc_grab(second.get(), pid, 0), nullptr) << error_of(second);
     std::string text = "pid" + std::to_string(pid) + ":a.out:work:entry {}";
-    EXPECT_EQ(dtrace_program_strcompile(second.get(), text.c_str(),
+    EXPECT_NE(dtrace_program_strcompile(second.get(), text.c_str(),
+                                        DTRACE_PROBESPEC_NAME, 0, 0, nullptr),
+              nullptr)
+        << error_of(second);
+    second.reset();
+    EXPECT_TRUE(is_traced(pid)); // by the first session
+}
+
+TEST(Targets, AProcessOfAnotherTracerIsRefusedWithTheNameOfTheTracer)
+{
+    SessionHandle session = open_session();
+    const pid_t pid = fork();
+    if (pid == 0) {
+        raise(SIGSTOP);
+        _exit(0);
+    }
+    ASSERT_EQ(ptrace(PTRACE_SEIZE, pid, nullptr, nullptr), 0);
+    EXPECT_EQ(dtrace_proc_grab(session.get(), pid, 0), nullptr);
+    EXPECT_NE(error_of(session).find("traced by process " + std::to_string(getpid())),
+              std::string::npos)
+        << error_of(session);
+    const std::string text = "pid" + std::to_string(pid) + ":::entry {}";
+    EXPECT_EQ(dtrace_program_strcompile(session.get(), text.c_str(),
                                         DTRACE_PROBESPEC_NAME, 0, 0, nullptr),
               nullptr);
-    EXPECT_NE(error_of(second).find("traced by process"), std::string::npos);
+    EXPECT_NE(error_of(session).find("traced by process"), std::string::npos);
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
 }
 
 TEST(Targets, WhenTheAgentDiesTheTargetsAreReportedAndENDStillFires)
