@@ -75,6 +75,8 @@ void Agent::run()
             tracees_.collect(Wait::block);
         }
     }
+    // A client that connects now must not wait for this agent.
+    door_.close();
     releaser_.release_everything();
 }
 
@@ -90,8 +92,24 @@ void Agent::serve_clients()
 {
     admit_clients();
     sessions_.receive();
-    for (std::size_t i = 0; i < sessions_.all().size(); i++)
+    end_exited();
+    // One request of each session is served at a time, so that no client can keep the
+    // agent from serving the threads and the other clients.
+    bool any_left = false;
+    for (std::size_t i = 0; i < sessions_.all().size(); i++) {
         serve(*sessions_.all()[i]);
+        any_left = any_left || sessions_.all()[i]->client.has_next();
+    }
+    end_exited();
+    if (any_left)
+        sessions_.ring_again();
+    if (tracees_.any_ready())
+        tracees_.handle_ready();
+}
+
+// Ends the sessions that have lost their clients, except the last one.
+void Agent::end_exited()
+{
     while (AgentSession* ended =
                sessions_.all_exited() ? nullptr : sessions_.first_exited())
         end_session(*ended);
@@ -116,23 +134,24 @@ void Agent::admit_clients()
 
 void Agent::serve(AgentSession& session)
 {
-    while (auto request = session.client.next()) {
-        sessions_.set_current(&session);
-        const bool was_silent = client_wait_.begin_request();
-        Reply reply = answer(*request);
-        client_wait_.end_request();
-        if (was_silent)
-            client_wait_.report_held_back();
-        sessions_.set_current(nullptr);
-        if (reply) {
-            session.client.reply(reply_ok, *reply);
-            continue;
-        }
-        const Error& error = reply.error();
-        Writer out;
-        out.put(error.code).put(error.sys).text(error.text);
-        session.client.reply(reply_error, out.body());
+    auto request = session.client.next();
+    if (!request)
+        return;
+    sessions_.set_current(&session);
+    const bool was_silent = client_wait_.begin_request();
+    Reply reply = answer(*request);
+    client_wait_.end_request();
+    if (was_silent)
+        client_wait_.report_held_back();
+    sessions_.set_current(nullptr);
+    if (reply) {
+        session.client.reply(reply_ok, *reply);
+        return;
     }
+    const Error& error = reply.error();
+    Writer out;
+    out.put(error.code).put(error.sys).text(error.text);
+    session.client.reply(reply_error, out.body());
 }
 
 // The session of the client that has started the agent.
@@ -187,11 +206,8 @@ Reply Agent::answer(const Request& request)
         return resume(in);
     case request_resume_libraries:
         return resume_libraries(in);
-    case request_detach: {
-        Reply reply = closer_.detach(in);
-        release_answered();
-        return reply;
-    }
+    case request_detach:
+        return detach(in);
     case request_kill:
         return releaser_.kill_target(in);
     case request_profile:
@@ -233,6 +249,8 @@ Reply Agent::confine_agent(Reader& in)
     const TrustDomain domain = get_domain(in);
     if (!in.ok())
         return Error{Code::invalid, "confine the ptrace-agent: no trust domain"};
+    if (sessions_.all().size() != 1 || !tracees_.processes().empty())
+        return Error{Code::busy, "confine the ptrace-agent: it is already in use"};
     auto broker = confine(domain);
     if (!broker)
         return broker.error().during("confine the ptrace-agent");
@@ -250,10 +268,29 @@ Reply Agent::resume(Reader& in)
     p.started = true;
     if (!p.any(&Interest::planted, true))
         linker_.forget(*p.space);
-    for (Thread* thread : tracees_.threads_in(*p.space))
-        thread->inside_exec = false;
-    client_wait_.release_all(p);
+    let_run(p);
     return Body{};
+}
+
+void Agent::let_run(Process& process)
+{
+    for (Thread* thread : tracees_.threads_in(*process.space))
+        thread->inside_exec = false;
+    client_wait_.release_all(process);
+}
+
+Reply Agent::detach(Reader& in)
+{
+    const auto pid = Reader(in).get<pid_t>();
+    const Process* before = tracees_.find_process(pid);
+    const bool was_held = before != nullptr && !before->started;
+    Reply reply = closer_.detach(in);
+    // If other sessions trace the command, it is not released, but must run.
+    if (Process* process = tracees_.find_process(pid);
+        was_held && process != nullptr && process->started && process->is_target())
+        let_run(*process);
+    release_answered();
+    return reply;
 }
 
 Reply Agent::resume_libraries(Reader& in)

@@ -49,6 +49,9 @@ private:
     void serve_clients();
     void serve(AgentSession& session);
     void end_session(AgentSession& session);
+    void end_exited();
+    void let_run(Process& process);
+    Reply detach(Reader& in);
     Reply answer(const Request& request);
     void release_answered();
     Reply set_arena(Reader& in, const std::vector<Fd>& fds);

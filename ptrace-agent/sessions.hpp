@@ -50,7 +50,8 @@ public:
 
     // Returns whether there may be requests to serve.
     bool rang();
-    void receive(); // reads requests, without waiting
+    void ring_again() { rang_in_wait_ = true; } // rang() then returns true
+    void receive();                             // reads requests, without waiting
     // Does the same as receive(), but rang() then returns true. Used inside a request.
     void receive_for_later();
     // Reads requests while the agent waits for a thread, and arms the timer that will

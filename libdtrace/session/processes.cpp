@@ -304,6 +304,11 @@ Result<std::size_t> Processes::join_tracer(pid_t pid,
             domains_[i]->agent->agent_pid() == tracer)
             return i;
     auto joined = AgentClient::join(tracer);
+    // An agent that ends its last session has no door any more.
+    if (const std::string name = status_field(read_proc_file(tracer, "status"), "Name");
+        !joined && joined.error().code == Code::not_found &&
+        (name == "ptrace-agent" || name.empty()))
+        return Error{Code::gone, joined.error().text};
     if (!joined)
         return joined.error();
     debug("process %d: joined the ptrace-agent %d", pid, tracer);
@@ -317,7 +322,7 @@ Result<std::size_t> Processes::join_tracer(pid_t pid,
 Result<std::size_t> Processes::attach(pid_t pid, const std::optional<TrustDomain>& key)
 {
     // The other dtrace may be about to begin or to end its session.
-    constexpr std::uint64_t longest_ns = 2'000'000'000;
+    constexpr std::uint64_t longest_ns = 5'000'000'000;
     constexpr useconds_t pause_us = 10'000;
     const auto domain = domain_for(key);
     if (!domain)
@@ -339,6 +344,9 @@ Result<std::size_t> Processes::attach(pid_t pid, const std::optional<TrustDomain
             joined ? agent(*joined)->grab(pid) : Result<Target>(joined.error());
         if (target)
             return *joined;
+        // An agent that does not accept this dtrace, or has exited, is not kept.
+        if (joined && agent(*joined)->is_gone() && *joined + 1 == domains_.size())
+            domains_.pop_back();
         if (target.error().code != Code::busy && target.error().code != Code::gone)
             return target.error();
         if (monotonic_ns() >= end_ns && target.error().code == Code::gone)

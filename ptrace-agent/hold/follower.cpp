@@ -118,6 +118,13 @@ void Follower::begin(Thread& newborn)
     std::vector<Tracepoint*> fresh;
     linker_.watch(world, &fresh);
     std::size_t n_jumps = 0;
+    // A session may have ended since the fork.
+    for (InheritedSite& site : inherited.sites)
+        std::erase_if(site.firings, [&](const Firing& firing) {
+            return newborn.process->interests.count(firing.session) == 0;
+        });
+    std::erase_if(inherited.sites,
+                  [](const InheritedSite& site) { return site.firings.empty(); });
     for (const InheritedSite& site : inherited.sites) {
         Tracepoint* tp = space->tracepoints.find(site.insn.at);
         if (tp == nullptr)

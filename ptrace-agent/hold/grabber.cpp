@@ -280,7 +280,20 @@ void Grabber::learn_signals(StoppedWorld& world)
 
 Reply Grabber::grab(Reader& in)
 {
-    auto pid = in.get<pid_t>();
+    constexpr int max_tries = 16;
+    const auto pid = in.get<pid_t>();
+    const Fd requested(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    // All threads that were seized may exit while the process creates others.
+    for (int n_tries = 1;; ++n_tries) {
+        Reply reply = grab_once(pid, requested);
+        if (reply || reply.error().code != Code::not_found || !requested ||
+            has_ended(requested) || n_tries == max_tries)
+            return reply;
+    }
+}
+
+Reply Grabber::grab_once(pid_t pid, const Fd& requested)
+{
     std::string doing = "grab process " + std::to_string(pid);
     const unsigned session = tracees_.sessions().current().number;
     if (Process* known = tracees_.find_process(pid)) {
@@ -290,7 +303,6 @@ Reply Grabber::grab(Reader& in)
         known->is_old_guest = false;
         return Writer().put(known->n_execs).body();
     }
-    Fd requested(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (auto ok = check_grabbable(pid); !ok)
         return ok.error().during(doing);
     Process& process =

@@ -34,6 +34,7 @@ public:
     Reply put_back(Reader& in);
 
 private:
+    Reply grab_once(pid_t pid, const Fd& requested);
     // Attaches to all threads of the process (PTRACE_SEIZE), in one or more passes over
     // its list of threads. Fails if new threads are still found after the monotonic
     // time `ends`, in ns. If `ends` is 0, the first pass has no deadline and then sets

@@ -37,7 +37,8 @@ void SessionCloser::end_session(unsigned session)
             continue;
         if (process->created && !process->started && process->creator == session) {
             // No client is left to start the command.
-            process->no_events = true;
+            process->interests.erase(session);
+            process->no_events = !process->is_target();
             ::kill(pid, SIGKILL);
         } else {
             all.emplace_back(pid, process->space);
@@ -112,7 +113,7 @@ void SessionCloser::remove_probes_of(unsigned session,
     remove_idle(world, std::move(changed));
     (void)space->known_text.take_forgotten(session);
     if (space->runtime.has_session(session))
-        space->runtime.leave_session(session);
+        space->runtime.set_left(session, true);
     pause_ns_ = min_pause_ns;
     if (!unmap_left(world))
         alarms_.set_if_unset(Alarms::left_sessions, monotonic_ns() + pause_ns_);
@@ -164,10 +165,10 @@ bool SessionCloser::unmap_left(StoppedWorld& world)
             all_done = false;
             continue;
         }
-        const auto [at, bytes, arena, is_left] = space.runtime.sessions().at(session);
+        const RuntimeMap::SessionMemory memory = space.runtime.sessions().at(session);
         jumps_.drop_session(space, session);
         space.runtime.remove_session(session);
-        injector_.unmap_ours(*caller, at, bytes);
+        injector_.unmap_ours(*caller, memory.at, memory.bytes);
     }
     return all_done;
 }

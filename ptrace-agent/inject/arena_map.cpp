@@ -75,6 +75,7 @@ Result<Ok> ArenaMap::map(int program_fd, std::uint64_t program_bytes, int data_f
     program_fd_ = read_only_copy(program_fd);
     data_fd_ = Fd(fcntl(data_fd, F_DUPFD_CLOEXEC, 3));
     unmap();
+    generation_++;
     base_ = base;
     bytes_ = bytes;
     shared_bytes_ = shared_bytes;

@@ -38,6 +38,8 @@ public:
     std::uint64_t program_bytes() const { return program_bytes_; }
     // Returns the size of the parts that a target maps: the program and the data.
     std::uint64_t shared_bytes() const { return shared_bytes_; }
+    // Returns a number that changes with each call of map().
+    unsigned generation() const { return generation_; }
     int program_fd() const { return program_fd_.get(); }
     int data_fd() const { return data_fd_.get(); }
 
@@ -46,6 +48,7 @@ private:
 
     void* base_ = nullptr;
     std::uint64_t bytes_ = 0, shared_bytes_ = 0, program_bytes_ = 0;
+    unsigned generation_ = 0;
     Fd program_fd_, data_fd_;
     std::uint32_t n_shards_ = 1, n_shared_ = 1;
 };

@@ -86,18 +86,21 @@ Result<Ok> RuntimeLoader::ensure(StoppedWorld& world, SessionSet sessions)
     for (unsigned number = 0; number < max_sessions; number++) {
         if (!sessions.test(number))
             continue;
+        const AgentSession* session = tracees_.sessions().find(number);
+        if (session == nullptr)
+            return Error{Code::gone, "the session has ended"};
         if (space.runtime.has_session(number)) {
-            if (space.runtime.sessions().at(number).left)
+            // The session traces the target again.
+            if (space.runtime.sessions().at(number).generation !=
+                session->arena.generation())
                 return Error{Code::busy,
                              "a thread still uses the memory of the session's previous "
                              "probes"};
+            space.runtime.set_left(number, false);
             continue;
         }
         if (!space.runtime.refusal.empty())
             return Error{Code::unsupported, space.runtime.refusal};
-        const AgentSession* session = tracees_.sessions().find(number);
-        if (session == nullptr)
-            return Error{Code::gone, "the session has ended"};
         Thread* thread = world.any_thread();
         if (thread == nullptr)
             return Error{Code::busy,
@@ -275,7 +278,8 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread,
     entry.stacks = layout.first_stack().value;
     entry.n_shards = layout.stacks.n;
     entry.first_stack = layout.stacks.first;
-    runtime.add_session(session.number, {layout.at, layout.bytes, layout.arena()},
+    runtime.add_session(session.number,
+                        {layout.at, layout.bytes, layout.arena(), arena.generation()},
                         entry);
     if (is_first) {
         RuntimeConfig& writer = runtime.writer();

@@ -83,6 +83,7 @@ public:
         TargetAddr at;
         std::uint64_t bytes = 0;
         TargetAddr arena;
+        unsigned generation = 0; // ArenaMap::generation()
         // The session has ended, but a thread may still be in its memory.
         bool left = false;
     };
@@ -99,7 +100,7 @@ public:
                      const dt_rt_session& entry);
     // Called when no thread can be in the session's memory any more.
     void remove_session(unsigned session);
-    void leave_session(unsigned session) { sessions_[session].left = true; }
+    void set_left(unsigned session, bool left) { sessions_[session].left = left; }
     // Returns the session that the stack at this address belongs to, or null.
     const dt_rt_session* session_at(TargetAddr stack) const;
     // Returns the address of the lowest byte of a stack, or nothing if no session uses

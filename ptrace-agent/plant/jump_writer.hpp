@@ -98,6 +98,8 @@ private:
     std::vector<dt_rt_firing> firings_; // buffer of update()
 };
 
+constexpr const char* tables_full = "the tables of the runtime in the target are full";
+
 // Separates a tracepoint from its sites in the runtime, because its jump is removed.
 // The sites of the trampoline itself are freed with the window.
 void disconnect(AddressSpace& space, Tracepoint& tp);

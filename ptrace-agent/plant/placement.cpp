@@ -115,7 +115,7 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
     tp->firings.push_back(
         {site.probe, site.kind, static_cast<std::uint8_t>(work.session), arg0});
     if (tp->site)
-        work.grown.push_back(tp->at());
+        work.grown.emplace_back(tp->at(), index);
     return {};
 }
 

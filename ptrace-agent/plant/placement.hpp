@@ -82,8 +82,9 @@ struct PlacedSites {
     std::vector<std::pair<std::uint32_t, std::string>> refused; // index, reason
     std::vector<std::string> notes;                             // for the user
     std::vector<Tracepoint*> fresh;                             // new tracepoints
-    // Addresses of existing jump tracepoints that now serve an additional probe.
-    std::vector<TargetAddr> grown;
+    // Addresses of existing jump tracepoints that now serve an additional probe, and the
+    // indices of its sites.
+    std::vector<std::pair<TargetAddr, std::uint32_t>> grown;
     // Addresses and indices of the sites with unwritten tracepoints, in ascending
     // order.
     std::vector<std::pair<TargetAddr, std::uint32_t>> sites;

@@ -229,11 +229,6 @@ static Error another_program()
     return {Code::gone, "plant probes: the process has executed another program"};
 }
 
-static Error client_has_exited()
-{
-    return {Code::gone, "plant probes: the client has exited"};
-}
-
 static Error late_thread()
 {
     return {Code::busy, "plant probes: a thread of the process did not stop in time"};
@@ -334,6 +329,20 @@ void Planter::replan_if_changed(Planting& p, bool planned)
         plan_jumps_of(p);
 }
 
+// Removes everything that was planned but not written, because the client has exited.
+// Other sessions may plant probes at the same places.
+Error Planter::cancel(Planting& p)
+{
+    forget_plan(p.work, p.linker);
+    for (Tracepoint* tp : p.linker) {
+        if (tp->purpose == Tracepoint::library_change)
+            p.space->watched.linker = {};
+        p.space->tracepoints.forget(*tp);
+    }
+    p.linker.clear();
+    return {Code::gone, "plant probes: the client has exited"};
+}
+
 // Writes the jumps, then the breakpoints.
 Result<Ok> Planter::write(Planting& p)
 {
@@ -343,9 +352,16 @@ Result<Ok> Planter::write(Planting& p)
         jumps_.write(*p.stopped, work.fresh, p.jumps);
         refuse_breakpoints(work, p.jumps.report, p.mechanism);
     }
-    for (TargetAddr at : work.grown) {
-        if (Tracepoint* tp = space.tracepoints.find(at))
-            jumps_.update(space, *tp);
+    for (const auto& [at, index] : work.grown) {
+        Tracepoint* tp = space.tracepoints.find(at);
+        if (tp == nullptr || jumps_.update(space, *tp))
+            continue;
+        std::erase_if(tp->firings, [&](const Firing& firing) {
+            return firing.session == work.session &&
+                   firing.probe == p.sites[index].probe;
+        });
+        jumps_.update(space, *tp);
+        work.refused.emplace_back(index, tables_full);
     }
     p.breakpoints = breakpoints_of(work, p.jumps.report, p.mechanism);
     // Only breakpoints need the rescue handler.
@@ -442,13 +458,14 @@ Reply Planter::plant(Reader& in, const std::vector<Fd>& fds)
     if (planned)
         plan_jumps_of(p);
     if (tracees_.sessions().has_exited())
-        return client_has_exited();
+        return cancel(p);
     p.stopped.emplace(tracees_, p.space);
     if (auto may_be = check_stopped(p); !may_be)
         return may_be.error();
     replan_if_changed(p, planned);
-    if (tracees_.sessions().has_exited())
-        return client_has_exited();
+    // If other sessions' windows were removed, their sites must be planted again.
+    if (tracees_.sessions().has_exited() && p.jumps.displaced.empty())
+        return cancel(p);
     if (auto written = write(p); !written)
         return written.error();
     p.stopped.reset(); // the target may run while memory is freed

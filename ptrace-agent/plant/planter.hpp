@@ -66,6 +66,7 @@ private:
     void plan_jumps_of(Planting& p);
     void replan_if_changed(Planting& p, bool planned);
     Result<Ok> write(Planting& p);
+    static Error cancel(Planting& p);
     Body report(Planting& p);
 
     Result<Ok> check_stopped(const Planting& p) const;

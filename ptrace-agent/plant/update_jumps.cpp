@@ -103,24 +103,38 @@ bool JumpWriter::update(AddressSpace& space, Tracepoint& tp)
 void JumpWriter::drop_session(AddressSpace& space, unsigned session)
 {
     RuntimeMap& runtime = space.runtime;
-    auto is_its = [&](std::uint32_t site) {
-        return runtime.session_of(site) == session;
+    auto back_of = [&](std::uint32_t site) {
+        return TargetAddr{runtime.config().sites[site].back};
     };
     for (Tracepoint* tp : space.tracepoints.all()) {
-        if (!tp->site || (!is_its(*tp->site) &&
-                          std::none_of(tp->links.begin(), tp->links.end(), is_its)))
+        if (!tp->site)
             continue;
-        const TargetAddr tail{
-            runtime.config()
-                .sites[tp->links.empty() ? *tp->site : tp->links.back()]
-                .back};
-        for (std::uint32_t link : std::exchange(tp->links, {}))
-            runtime.retire_site(link);
+        // The sites of other sessions stay, because a thread that fires one of them knows
+        // the next one.
+        std::uint32_t before = *tp->site;
+        for (auto link = tp->links.begin(); link != tp->links.end();) {
+            if (runtime.session_of(*link) != session) {
+                before = *link++;
+                continue;
+            }
+            runtime.set_back(before, back_of(*link));
+            runtime.retire_site(*link);
+            link = tp->links.erase(link);
+        }
+        if (runtime.session_of(*tp->site) != session)
+            continue;
+        // The trampoline's site serves the next session instead.
         runtime.set_firings(*tp->site, {});
-        if (is_its(*tp->site))
+        if (tp->links.empty()) {
             runtime.move_site(*tp->site, first_session(space, *tp, session));
-        runtime.set_back(*tp->site, tail);
-        update(space, *tp);
+        } else {
+            const std::uint32_t next = tp->links.front();
+            runtime.move_site(*tp->site, runtime.session_of(next));
+            runtime.set_back(*tp->site, back_of(next));
+            runtime.retire_site(next);
+            tp->links.erase(tp->links.begin());
+        }
+        (void)update_session(space, *tp, runtime.session_of(*tp->site));
     }
     space.native.forget_session(session);
 }

@@ -103,8 +103,6 @@ static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh
     }
 }
 
-constexpr const char* tables_full = "the tables of the runtime in the target are full";
-
 // Connects a site in the runtime with its tracepoint. The site fires as soon as a jump
 // leads to it. Returns false if the runtime's tables are full.
 bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, TargetAddr tail,

@@ -13,6 +13,9 @@
 
 namespace dt::agent {
 
+// A shorter interval would keep the agent from doing anything else. libdtrace refuses it.
+constexpr std::uint64_t shortest_interval_ns = 100'000;
+
 // Counts skipped samples for each session that has a probe due.
 void Sampler::leave_out(std::uint64_t n)
 {
@@ -56,7 +59,9 @@ Result<std::string> Sampler::start(unsigned session,
         if (timer.interval_ns == 0)
             return Error{Code::invalid,
                          "profile: the interval of a timer must be longer than 0 ns"};
-        timers_.push_back({session, timer, now + timer.interval_ns});
+        ProfileTimer kept = timer;
+        kept.interval_ns = std::max(kept.interval_ns, shortest_interval_ns);
+        timers_.push_back({session, kept, now + kept.interval_ns});
         counts_[session] = {};
     }
     if (!timers_.empty()) {

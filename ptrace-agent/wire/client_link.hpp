@@ -19,6 +19,7 @@ public:
 
     void receive() { mail_.receive(); } // reads without waiting
     std::optional<Request> next() { return mail_.next(); }
+    bool has_next() const { return mail_.has_next(); }
     // Returns whether the client has exited or has ended its session. Also true after
     // SIGTERM.
     bool has_exited() const { return mail_.closed(); }

@@ -34,6 +34,7 @@ public:
     };
     // Returns the processes that have connected since the last call.
     std::vector<Caller> take();
+    void close() { socket_.reset(); }
 
 private:
     Fd socket_;

@@ -21,6 +21,10 @@
 
 namespace dt::agent {
 
+// Limits for one client, so that it cannot exhaust the agent's memory and descriptors.
+constexpr std::size_t max_fds = 16;
+constexpr std::size_t max_kept_bytes = std::size_t{max_body_bytes} + (1 << 20);
+
 static volatile sig_atomic_t rung;
 static volatile sig_atomic_t terminated;
 
@@ -138,7 +142,7 @@ void Mailbox::ring_for(int fd)
 void Mailbox::receive()
 {
     std::byte buffer[65536];
-    while (!eof_) {
+    while (!eof_ && in_.size() < max_kept_bytes) {
         iovec part{buffer, sizeof buffer};
         alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
         msghdr message{};
@@ -166,8 +170,20 @@ void Mailbox::receive()
             }
         }
         in_.insert(in_.end(), buffer, buffer + n);
+        // A client waits for each reply, so it never has more descriptors on their way.
+        if (fds_.size() > max_fds)
+            eof_ = true;
     }
     flush();
+}
+
+bool Mailbox::has_next() const
+{
+    Header header;
+    if (in_.size() < sizeof header)
+        return false;
+    std::memcpy(&header, in_.data(), sizeof header);
+    return header.bytes <= max_body_bytes && in_.size() - sizeof header >= header.bytes;
 }
 
 std::optional<Request> Mailbox::next()
@@ -208,6 +224,8 @@ void Mailbox::send(std::uint32_t word, const std::vector<std::byte>& body)
     out_.insert(out_.end(), bytes, bytes + sizeof header);
     out_.insert(out_.end(), body.begin(), body.end());
     flush();
+    if (out_.size() > max_kept_bytes)
+        eof_ = true; // the client does not read
 }
 
 void Mailbox::flush()

@@ -55,6 +55,7 @@ public:
 
     void receive();                // reads what has arrived, without waiting
     std::optional<Request> next(); // the next complete request
+    bool has_next() const;         // whether next() would return a request
     bool closed() const;           // the client has exited, or SIGTERM was received
     void send(std::uint32_t word, const std::vector<std::byte>& body);
     void flush();              // sends as much as the socket accepts

@@ -44,7 +44,7 @@ struct Header {
     std::uint32_t bytes = 0;
     std::uint32_t n_fds = 0; // number of descriptors sent with the message
 };
-constexpr std::uint32_t max_body_bytes = 1u << 30;
+constexpr std::uint32_t max_body_bytes = 1u << 28;
 
 static_assert(sizeof(Site) == 64 && std::is_trivially_copyable_v<Site>);
 static_assert(sizeof(ForgottenProbe) == 16 &&
