@@ -55,7 +55,7 @@ private:
     Reply answer(const Request& request);
     void release_answered();
     Reply set_arena(Reader& in, const std::vector<Fd>& fds);
-    static Reply confine_agent(Reader& in);
+    Reply confine_agent(Reader& in);
     Reply resume(Reader& in);
     Reply resume_libraries(Reader& in);
     Reply profile(Reader& in);
