@@ -107,7 +107,7 @@ void Agent::serve_clients()
         tracees_.handle_ready();
 }
 
-// Ends the sessions that have lost their clients, except the last one.
+// Ends the sessions after their clients have exited, except the last one.
 void Agent::end_exited()
 {
     while (AgentSession* ended =

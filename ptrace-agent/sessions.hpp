@@ -64,7 +64,7 @@ public:
     bool has_exited() const;
     // Returns whether all clients have exited, or SIGTERM was received.
     bool all_exited() const;
-    // Returns a session that has lost its client, or null.
+    // Returns a session after its client has exited, or null.
     AgentSession* first_exited() const;
 
     void send_event(SessionSet to, const AgentEvent& event);

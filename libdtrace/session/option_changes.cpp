@@ -59,7 +59,8 @@ Options::Refused change_option(SessionState& state, std::string_view name,
                     add_debug_folder(std::string(folder));
             });
         else if (name == "trust")
-            state.processes.set_trusts_all(state.options.trust == TrustOption::all);
+            state.processes.set_trust(state.options.trust == TrustOption::all,
+                                      state.options.trust == TrustOption::confined);
         else if (name == "pgmax")
             state.processes.untraced().set_limit(
                 static_cast<std::size_t>(state.options.pgmax));

@@ -36,7 +36,7 @@ struct CompileFlags {
 enum class EvalTimeOption { exec, preinit, postinit, main };       // -x evaltime
 enum class MechanismOption { automatic, any, jump, int3, uprobe }; // -x mechanism
 enum class FollowOption { none, fork, exec, command };             // -x follow
-enum class TrustOption { user, all };                              // -x trust
+enum class TrustOption { user, confined, all };                    // -x trust
 enum class FormatOption { text, json, folded };                    // -x format
 
 class Options {

@@ -36,9 +36,18 @@ Processes::~Processes()
 std::optional<TrustDomain>
 Processes::limit_for(const std::optional<TrustDomain>& key) const
 {
-    if (!key || trusts_all_ || ::geteuid() != 0 || key == trust_domain_of(::getpid()))
+    if (!key || !confines_ || ::geteuid() != 0 || key == trust_domain_of(::getpid()))
         return std::nullopt;
     return key;
+}
+
+bool Processes::has_unconfined() const
+{
+    for (std::size_t i = 0; i < domains_.size(); i++)
+        if (is_in_use(i) && !domains_[i]->limit && !domains_[i]->agent->is_joined() &&
+            limit_for(domains_[i]->key))
+            return true;
+    return false;
 }
 
 static Result<Ok> confine(AgentClient& agent, const TrustDomain& limit)
@@ -47,8 +56,8 @@ static Result<Ok> confine(AgentClient& agent, const TrustDomain& limit)
     put_domain(out, limit);
     if (auto confined = agent.confine(out.body()); !confined)
         return Error{confined.error().code, confined.error().text +
-                                                "; -x trust=all traces all processes "
-                                                "with dtrace's own rights"};
+                                                "; with -x trust=user, the agent has "
+                                                "dtrace's own rights"};
     return Ok{};
 }
 

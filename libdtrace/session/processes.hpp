@@ -93,7 +93,16 @@ public:
     }
     // Puts all processes that are grabbed from now on into the first domain (-x
     // trust=all).
-    void set_trusts_all(bool trusts_all) { trusts_all_ = trusts_all; }
+    //
+    // If `confines` is true, the agents of other domains that are started from now on
+    // have no rights (-x trust=confined).
+    void set_trust(bool trusts_all, bool confines)
+    {
+        trusts_all_ = trusts_all;
+        confines_ = confines;
+    }
+    // Returns whether an agent in use has rights that set_trust() now denies.
+    bool has_unconfined() const;
     // Returns whether the process belongs to none of the existing domains. Returns
     // false if there are no domains yet.
     bool needs_new_domain(pid_t pid) const;
@@ -149,6 +158,7 @@ private:
     };
     std::vector<std::unique_ptr<Domain>> domains_;
     bool trusts_all_ = false;
+    bool confines_ = false;
     ImageCache images_;
     std::vector<std::unique_ptr<ps_prochandle>> processes_;
     EndedProcesses ended_;

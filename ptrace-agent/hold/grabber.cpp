@@ -283,7 +283,7 @@ Reply Grabber::grab(Reader& in)
     constexpr int max_tries = 16;
     const auto pid = in.get<pid_t>();
     const Fd requested(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    // All threads that were seized may exit while the process creates others.
+    // All threads that were seized may exit while the process creates new ones.
     for (int n_tries = 1;; ++n_tries) {
         Reply reply = grab_once(pid, requested);
         if (reply || reply.error().code != Code::not_found || !requested ||

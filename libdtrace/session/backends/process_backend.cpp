@@ -45,6 +45,10 @@ int ProcessBackend::make_arena()
         return s_.fail(EACCES,
                        "-x trust=all must be set before targets of several users "
                        "are named: put it on the command line, before -p");
+    if (s_.processes.has_unconfined())
+        return s_.fail(EACCES,
+                       "-x trust=confined must be set before targets of other users "
+                       "are named: put it on the command line, before -p");
     if (!shared_.empty() && n_domains > 1)
         return s_.fail(EACCES,
                        "the targets belong to several users or sandboxes, and the "
@@ -54,7 +58,7 @@ int ProcessBackend::make_arena()
                            "instead, or -x trust=all if they may share memory");
     // Processes of other users can be found later if the user named no targets.
     has_own_arena_ = shared_.empty() &&
-                     (n_domains > 1 || (s_.options.trust == TrustOption::user &&
+                     (n_domains > 1 || (s_.options.trust != TrustOption::all &&
                                         !s_.has_own_targets() && s_.awaits_statics()));
     return 0;
 }
