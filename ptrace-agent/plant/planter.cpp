@@ -352,8 +352,9 @@ Result<Ok> Planter::write(Planting& p)
         jumps_.write(*p.stopped, work.fresh, p.jumps);
         refuse_breakpoints(work, p.jumps.report, p.mechanism);
     }
-    for (const auto& [at, index] : work.grown) {
-        Tracepoint* tp = space.tracepoints.find(at);
+    for (const auto& each : work.grown) {
+        const std::uint32_t index = each.second;
+        Tracepoint* tp = space.tracepoints.find(each.first);
         if (tp == nullptr || jumps_.update(space, *tp))
             continue;
         std::erase_if(tp->firings, [&](const Firing& firing) {
