@@ -26,12 +26,6 @@ Result<Process*> Tracees::find_target(pid_t pid, const char* doing) const
     return found;
 }
 
-void Tracees::send_event(const AgentEvent& event)
-{
-    if (const Process* process = find_process(event.pid))
-        sessions_.send_event(process->sessions(), event);
-}
-
 void Tracees::report(pid_t pid, std::string text)
 {
     SessionSet to;

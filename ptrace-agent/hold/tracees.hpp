@@ -75,8 +75,6 @@ public:
     }
 
     Sessions& sessions() const { return sessions_; }
-    // Sends an event to the sessions that trace the process event.pid.
-    void send_event(const AgentEvent& event);
     // Reports an error to the sessions that trace the process. If no session traces it,
     // the current session or else all sessions get the report.
     void report(pid_t pid, std::string text);

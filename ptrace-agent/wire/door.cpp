@@ -2,6 +2,7 @@
 #include "ptrace-agent/wire/door.hpp"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <string>
