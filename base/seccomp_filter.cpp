@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/syscall.h>
@@ -73,6 +74,17 @@ void close_standard_descriptors()
         ::dup2(null, standard);
     if (null > 2)
         ::close(null);
+}
+
+int own_descriptor(std::string_view path)
+{
+    constexpr std::string_view folder = "/proc/self/fd/";
+    if (!path.starts_with(folder))
+        return -1;
+    path.remove_prefix(folder.size());
+    int fd = -1;
+    auto [end, failed] = std::from_chars(path.data(), path.data() + path.size(), fd);
+    return failed == std::errc() && end == path.data() + path.size() ? fd : -1;
 }
 
 void close_between(unsigned first, unsigned last)

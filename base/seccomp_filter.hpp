@@ -13,8 +13,17 @@
 #include <initializer_list>
 #include <memory>
 #include <seccomp.h>
+#include <string_view>
 
 namespace dt {
+
+// Whether the program is built with AddressSanitizer, which makes system calls that a
+// filter would refuse.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool has_sanitizer = true;
+#else
+constexpr bool has_sanitizer = false;
+#endif
 
 class SeccompFilter {
 public:
@@ -43,6 +52,8 @@ private:
 Result<Ok> keep_capabilities(std::uint64_t kept);
 // Replaces the standard descriptors with /dev/null.
 void close_standard_descriptors();
+// Returns the number N of "/proc/self/fd/N". Returns -1 for other paths.
+int own_descriptor(std::string_view path);
 // Closes the descriptors from `first` to `last`.
 void close_between(unsigned first, unsigned last);
 

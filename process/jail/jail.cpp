@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -26,25 +25,7 @@ namespace dt {
 
 namespace {
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool has_sanitizer = true;
-#else
-constexpr bool has_sanitizer = false;
-#endif
-
 JailBroker* the_broker = nullptr;
-
-// Returns the number N of "/proc/self/fd/N". Returns -1 for other paths.
-int own_descriptor(std::string_view path)
-{
-    constexpr std::string_view folder = "/proc/self/fd/";
-    if (!path.starts_with(folder))
-        return -1;
-    path.remove_prefix(folder.size());
-    int fd = -1;
-    auto [end, failed] = std::from_chars(path.data(), path.data() + path.size(), fd);
-    return failed == std::errc() && end == path.data() + path.size() ? fd : -1;
-}
 
 // These functions emulate system calls. Each returns the result of the call, or a
 // negated errno.

@@ -29,12 +29,6 @@ namespace dt::agent {
 
 namespace {
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool has_sanitizer = true;
-#else
-constexpr bool has_sanitizer = false;
-#endif
-
 pid_t the_broker = 0;
 
 constexpr std::array permitted_calls{

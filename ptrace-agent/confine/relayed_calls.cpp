@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/confine/relayed_calls.hpp"
 
+#include "base/seccomp_filter.hpp"
 #include "ptrace-agent/confine/relay.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -189,19 +189,6 @@ long wait_for_report(const Call& call)
         if (!await_bell(call))
             return -EINTR;
     }
-}
-
-// Returns the number N of "/proc/self/fd/N". Returns -1 for other paths.
-int own_descriptor(std::string_view path)
-{
-    constexpr std::string_view folder = "/proc/self/fd/";
-    if (!path.starts_with(folder))
-        return -1;
-    path.remove_prefix(folder.size());
-    int fd = -1;
-    const auto [end, failed] =
-        std::from_chars(path.data(), path.data() + path.size(), fd);
-    return failed == std::errc() && end == path.data() + path.size() ? fd : -1;
 }
 
 bool add_path(Exchange& exchange, const char* path)

@@ -142,27 +142,24 @@ def a_command_may_have_further_sessions(t):
         equal((found(out.decode(), "entries"), errors), (2000, b""))
         equal(found(other.finish(signum=None), "entries"), 2000, "calls")
 
+def exits_seen(t, script, input, *all_flags):
+    """Traces a shell with one session for each element of all_flags. Returns how many calls of _exit() each saw."""
+    exits = 'pid$target:libc.so.6:_exit:entry { @entries = count(); } END { printa("entries %@d\\n", @entries); }'
+    shell = subprocess.Popen(["bash", "-c", script], stdin=subprocess.PIPE)
+    with held(shell):
+        tracers = [Tracer(t, exits, shell.pid, flags=flags) for flags in all_flags]
+        shell.communicate(input, timeout=30)
+        return [found(tracer.finish(signum=None), "entries") for tracer in tracers]
+
 def sessions_follow_children_independently(t):
     """Only the second session follows the children of a shell."""
-    exits = 'pid$target:libc.so.6:_exit:entry { @entries = count(); } END { printa("entries %@d\\n", @entries); }'
-    shell = subprocess.Popen(["bash", "-c", "read x; for i in 1 2 3 4 5; do (exit 3); done; read y"], stdin=subprocess.PIPE)
-    with held(shell):
-        a = Tracer(t, exits, shell.pid)
-        b = Tracer(t, exits, shell.pid, flags=("-x", "follow=fork"))
-        shell.communicate(b"\n\n", timeout=30)
-        equal(found(a.finish(signum=None), "entries"), 1, "exits of the shell itself")
-        equal(found(b.finish(signum=None), "entries"), 6, "exits of the shell and its children")
+    equal(exits_seen(t, "read x; for i in 1 2 3 4 5; do (exit 3); done; read y", b"\n\n", (), ("-x", "follow=fork")), [1, 6],
+          "exits of the shell itself, and of the shell and its children")
 
 def sessions_follow_an_exec_independently(t):
     """Only the second session traces the program that the process executes."""
-    exits = 'pid$target:libc.so.6:_exit:entry { @entries = count(); } END { printa("entries %@d\\n", @entries); }'
-    shell = subprocess.Popen(["bash", "-c", "read x; exec bash -c 'exit 0'"], stdin=subprocess.PIPE)
-    with held(shell):
-        a = Tracer(t, exits, shell.pid)
-        b = Tracer(t, exits, shell.pid, flags=("-x", "follow=exec"))
-        shell.communicate(b"\n", timeout=30)
-        equal(found(a.finish(signum=None), "entries"), 0, "exits that the first session saw")
-        equal(found(b.finish(signum=None), "entries"), 1, "exits that the second session saw")
+    equal(exits_seen(t, "read x; exec bash -c 'exit 0'", b"\n", (), ("-x", "follow=exec")), [0, 1],
+          "exits that the sessions saw")
 
 def each_session_samples_the_threads(t):
     with Rounds(t, threads=2, n=30_000_000) as target:
@@ -302,7 +299,7 @@ def an_ordinary_user_may_have_several_sessions(t):
             equal(found(tracer.finish(), "entries"), target.n, "calls")
         released(target)
 
-TESTS = tests_in(globals(), arenas, released)
+TESTS = tests_in(globals(), arenas, released, exits_seen)
 
 if __name__ == "__main__":
     main(TESTS)
