@@ -2,8 +2,11 @@
 // Upcalls: requests from the runtime in a target to the agent (enum dt_rt_upcall_op).
 //
 // Addresses in a request are addresses in the target. The target can overwrite the
-// request, so every number in it is untrusted, and this file limits the sizes.
+// request, so every number in it is untrusted, and this file limits the sizes. A session
+// without -w sends no signal and stores nothing, even if a target forges such a request or
+// overwrites one by mistake.
 #include "base/clock_ns.hpp"
+#include "dif/arena.h"
 #include "process/maps.hpp"
 #include "ptrace-agent/host.hpp"
 #include "ptrace-agent/runtime/runtime.h"
@@ -26,12 +29,31 @@ static int write_result(AddressSpace& space, std::uint64_t to, const void* from,
     return space.write({to}, {bytes, n}) ? 0 : -1;
 }
 
+static bool is_destructive(std::uint32_t op)
+{
+    return op == DT_RT_UP_RAISE || op == DT_RT_UP_STOP || op == DT_RT_UP_STORE;
+}
+
+// Reads the option from the arena's program part, which no target can write.
+static bool allows_destructive(const dt_arena& arena)
+{
+    const std::uint64_t allowed = arena.options[DTRACEOPT_destructive];
+    return allowed != DT_OPT_UNSET && allowed != 0;
+}
+
 void FiringHost::answer(dt_rt_upcall& call)
 {
     AddressSpace& space = *thread_.process->space;
+    const std::uint32_t op = call.op;
     std::uint64_t value = 0;
     call.result = 0;
-    switch (call.op) {
+    if (is_destructive(op) &&
+        !allows_destructive(*static_cast<dt_arena*>(host_.arena))) {
+        call.result = -1;
+        call.value = 0;
+        return;
+    }
+    switch (op) {
     case DT_RT_UP_VAR:
         call.result = var(static_cast<std::uint32_t>(call.a[0]),
                           static_cast<std::uint32_t>(call.a[1]), &value);

@@ -2,8 +2,9 @@
 /*
  * upcaller SEED: a hostile target that sends forged upcalls (ptrace-agent/runtime/
  * runtime.h) to the agent: through the doorbells, and through the int3 of the runtime.
- * Another thread changes the upcalls while they are being served. Prints "ready", runs
- * until its input ends, and prints how many upcalls were answered.
+ * Another thread changes the upcalls while they are being served. Some request signals,
+ * stops and stores, which a session without -w must refuse: they would end this program.
+ * Prints "ready", runs until its input ends, and prints how many upcalls were answered.
  */
 #define _GNU_SOURCE
 #include "dif/types.h"
@@ -94,18 +95,13 @@ static void fill(struct dt_rt_upcall *call, uint64_t *random)
 {
 	call->op = next(random) % 16 ? next(random) % (DT_RT_UP_LIBRARIES + 2) :
 				       (uint32_t)next(random);
-	/* Signals and stops would end this program or stop it for good. */
-	if (call->op == DT_RT_UP_RAISE || call->op == DT_RT_UP_STOP)
-		call->op = DT_RT_UP_VAR;
 	call->frame = next(random) % 4 ? (uint64_t)&frames[next(random) % 2] :
 					 choose_address(random);
 	call->a[0] = next(random) % 2 ? next(random) % 0x140 : next(random);
 	call->a[1] = choose_address(random);
 	call->a[2] = next(random) % 3 ? next(random) % 4096 : next(random) << 16;
-	/* Stores go only to this program's own area, so that it lives on. */
-	if (call->op == DT_RT_UP_STORE)
-		call->a[0] = (uint64_t)area;
-	if (call->op != DT_RT_UP_STORE && call->op != DT_RT_UP_USTACK)
+	/* Results go to this program's own area, so that it lives on. */
+	if (call->op != DT_RT_UP_USTACK)
 		call->a[1] = (uint64_t)area + next(random) % 1024;
 	if (call->op == DT_RT_UP_USTACK)
 		call->a[0] = (uint64_t)area;
