@@ -2,16 +2,22 @@
 #include "base/regular_file.hpp"
 
 #include "base/page_bytes.hpp"
+#include "base/server_file.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <memory>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
+#include <utility>
 
 namespace dt {
 
@@ -60,18 +66,93 @@ bool own_mapping_is(const void* at, const MappedName& name)
     return same;
 }
 
-} // namespace
+// A file that was opened. A copy has another inode than the file.
+struct Opened {
+    Fd file;
+    bool is_copy = false;
+    std::uint32_t major = 0, minor = 0;
+    std::uint64_t inode = 0;
+    bool no_reply = false;
+};
 
-Fd open_regular(const std::string& path, std::uint64_t max_bytes)
+bool opens_directly = false; // see leave_servers_to_another_process()
+
+// Returns whether the path is an entry of /proc that refers to a file directly, for
+// example /proc/PID/exe. The kernel then follows no other name.
+bool is_direct(const std::string& path)
 {
-    Fd found(::open(path.c_str(), O_PATH | O_CLOEXEC));
-    if (!found || !is_regular(found.get(), max_bytes))
+    return path.starts_with("/proc/") && path.find("/root/") == std::string::npos &&
+           path.find("/cwd/") == std::string::npos;
+}
+
+// Finds the file with O_PATH if its name can be followed without waiting. `waits` is set
+// to true if it may be necessary to wait.
+Fd find_at_once(const std::string& path, bool& waits)
+{
+    if (opens_directly || is_direct(path))
+        return Fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_CACHED;
+    Fd found(static_cast<int>(
+        ::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+    // EAGAIN: the kernel would have to read a directory, or to call a server. Old kernels
+    // have no RESOLVE_CACHED, or no openat2().
+    waits = !found && (errno == EAGAIN || errno == EINVAL || errno == ENOSYS);
+    return found;
+}
+
+Opened from_server(ServerFile served)
+{
+    return {std::move(served.file), served.is_copy, served.major,
+            served.minor,           served.inode,   served.timed_out};
+}
+
+Opened open_file(const std::string& path, std::uint64_t max_bytes, FileSystems from)
+{
+    bool waits = false;
+    Fd found = find_at_once(path, waits);
+    if (waits) {
+        if (from == FileSystems::local)
+            return {};
+        return from_server(open_with_server(path, max_bytes));
+    }
+    if (!found)
+        return {};
+    if (!opens_directly && !is_local(found, path)) {
+        if (from == FileSystems::local)
+            return {};
+        return from_server(open_with_server(found, max_bytes));
+    }
+    if (!is_regular(found.get(), max_bytes))
         return {};
     const std::string handle = "/proc/self/fd/" + std::to_string(found.get());
     Fd file(::open(handle.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (!file || !is_regular(file.get(), max_bytes))
         return {};
-    return file;
+    Opened opened;
+    opened.file = std::move(file);
+    return opened;
+}
+
+bool is_mapped_as(const Opened& opened, const MappedName& name)
+{
+    if (!opened.is_copy)
+        return is_mapped_as(opened.file, name);
+    return opened.inode == name.inode && opened.major == name.major &&
+           opened.minor == name.minor;
+}
+
+} // namespace
+
+void leave_servers_to_another_process()
+{
+    opens_directly = true;
+}
+
+Fd open_regular(const std::string& path, std::uint64_t max_bytes, FileSystems from)
+{
+    return open_file(path, max_bytes, from).file;
 }
 
 bool is_mapped_as(const Fd& file, const MappedName& name)
@@ -92,14 +173,23 @@ bool is_mapped_as(const Fd& file, const MappedName& name)
     return same;
 }
 
-Fd open_mapped(const MappedName& name, std::uint64_t max_bytes)
+Fd open_mapped(const MappedName& name, std::uint64_t max_bytes, FileSystems from,
+               bool* no_reply)
 {
-    if (Fd file = open_regular(proc(name.pid, range_entry(name)), max_bytes))
-        return file;
+    Opened opened = open_file(proc(name.pid, range_entry(name)), max_bytes, from);
+    if (opened.file)
+        return std::move(opened.file);
     for (const std::string& path :
-         {proc(name.pid, "root" + name.path), proc(name.pid, "exe"), name.path})
-        if (Fd file = open_regular(path, max_bytes); file && is_mapped_as(file, name))
-            return file;
+         {proc(name.pid, "exe"), name.path, proc(name.pid, "root" + name.path)}) {
+        if (opened.no_reply) {
+            if (no_reply != nullptr)
+                *no_reply = true;
+            return {};
+        }
+        opened = open_file(path, max_bytes, from);
+        if (opened.file && is_mapped_as(opened, name))
+            return std::move(opened.file);
+    }
     return {};
 }
 

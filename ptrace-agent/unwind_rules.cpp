@@ -49,8 +49,9 @@ std::optional<dt_rt_rule> UnwindRules::rule_at(TargetAddr at)
     if (!text->path.empty() && text->path[0] == '/') {
         std::weak_ptr<RuleReader::File>& object = objects_[text->path];
         if (object.expired())
-            object = reader_.open(
-                open_mapped(mapped_name(pid_, *text), CallFrames::max_file_bytes));
+            object = reader_.open(open_mapped(mapped_name(pid_, *text),
+                                              CallFrames::max_file_bytes,
+                                              FileSystems::local));
         answer = reader_.rule_at(*object.lock(), at - text->begin + text->offset);
     }
     if (answer.kind == RuleAnswer::guess)

@@ -213,8 +213,15 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
             mapping.path);
     }
     std::string root = proc(pid, "root");
-    if (Fd fd = open_mapped(mapped_name(pid, mapping)))
+    bool no_reply = false;
+    if (Fd fd = open_mapped(mapped_name(pid, mapping), max_regular_file_bytes,
+                            FileSystems::with_server, &no_reply))
         return cache.open(std::move(fd), mapping.path, root);
+    if (no_reply) {
+        const std::string why = "the server of its file system does not reply";
+        cache.report("no symbols for " + mapping.path + ": " + why);
+        return Error{Code::io, mapping.path + ": " + why};
+    }
     const Mapping* first = first_mapping(maps, mapping);
     for (const std::string& path :
          {proc(pid, "exe"), root + mapping.path, mapping.path}) {

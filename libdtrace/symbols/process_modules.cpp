@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <utility>
 
 namespace dt {
 
@@ -103,6 +104,9 @@ std::vector<std::string> ImageCache::take_cuts()
     for (auto& [key, image] : images_)
         for (std::string& cut : image->take_cuts())
             all.push_back(std::move(cut));
+    for (auto& [message, taken] : reports_)
+        if (!std::exchange(taken, true))
+            all.push_back(message);
     return all;
 }
 

@@ -48,7 +48,10 @@ public:
     {
         return reader_->demangled_or_same(name);
     }
-    // Returns the messages of ElfImage::take_cuts() for all images.
+    // Adds a message about a file that cannot be read to the result of take_cuts().
+    void report(std::string message) { reports_.try_emplace(std::move(message)); }
+    // Returns the messages of ElfImage::take_cuts() for all images, and those of
+    // report(). Returns each message of report() once.
     std::vector<std::string> take_cuts();
 
 private:
@@ -58,6 +61,7 @@ private:
                            std::int64_t>;
     std::shared_ptr<SymbolReader> reader_;
     std::map<Key, std::shared_ptr<ElfImage>> images_;
+    std::map<std::string, bool> reports_; // true if take_cuts() has returned it
 };
 
 struct Module {

@@ -4,6 +4,7 @@
 // process.
 #include "process/jail/jail.hpp"
 
+#include "base/regular_file.hpp"
 #include "base/seccomp_filter.hpp"
 
 #include <algorithm>
@@ -189,6 +190,7 @@ void close_descriptors(int kept)
 Result<Ok> enter_jail(int kept, JailBroker& broker)
 {
     the_broker = &broker;
+    leave_servers_to_another_process();
     close_descriptors(kept);
     if (auto dropped = keep_capabilities(0); !dropped)
         return dropped;

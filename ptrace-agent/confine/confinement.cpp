@@ -2,6 +2,7 @@
 #include "ptrace-agent/confine/confinement.hpp"
 
 #include "base/fd.hpp"
+#include "base/regular_file.hpp"
 #include "base/seccomp_filter.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/confine/broker.hpp"
@@ -177,6 +178,7 @@ Result<pid_t> confine(const TrustDomain& domain)
     if (broker == 0)
         run_broker(std::move(broker_end), std::move(bell), agent, domain);
     broker_end.reset();
+    leave_servers_to_another_process();
     close_standard_descriptors();
     // With a single arena, malloc(3) need not find out the number of processors.
     ::mallopt(M_ARENA_MAX, 1);

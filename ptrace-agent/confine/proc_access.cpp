@@ -2,6 +2,7 @@
 #include "ptrace-agent/confine/proc_access.hpp"
 
 #include "base/regular_file.hpp"
+#include "base/server_file.hpp"
 #include "process/proc_files.hpp"
 
 #include <algorithm>
@@ -202,8 +203,10 @@ OpenedFile open_entry(const Fd& folder, const Place& place, const Entry& entry,
         // Opening a device or a FIFO could have an effect.
         OpenedFile handle = open_as(O_PATH);
         struct stat info {};
-        if (!handle.file || ::fstat(handle.file.get(), &info) != 0 ||
-            !S_ISREG(info.st_mode))
+        // The broker must not wait for the server of a file system.
+        const std::string process = "/proc/" + std::to_string(place.pid) + "/";
+        if (!handle.file || !is_local(handle.file, process) ||
+            ::fstat(handle.file.get(), &info) != 0 || !S_ISREG(info.st_mode))
             return {Fd(), handle.file ? EACCES : handle.error};
         const std::string path = "/proc/self/fd/" + std::to_string(handle.file.get());
         Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));

@@ -31,7 +31,8 @@ static std::string name_of(pid_t pid)
 
 static bool is_32_bit(pid_t pid)
 {
-    Fd exe = open_regular(proc_path(pid, "exe"));
+    Fd exe =
+        open_regular(proc_path(pid, "exe"), max_regular_file_bytes, FileSystems::local);
     unsigned char ident[EI_NIDENT] = {};
     return exe && read(exe.get(), ident, sizeof ident) == sizeof ident &&
            std::memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests hostile files. A target chooses which files it maps, their contents, and which files later replace them. dtrace
 opens only mapped files and files in the debug directories. It opens no FIFOs or devices, and checks every offset."""
-import os, pathlib, shutil, signal, struct, subprocess
+import contextlib, os, pathlib, shutil, signal, struct, subprocess, time
 
 from harness import *
 from traced import ready, released
@@ -84,6 +84,71 @@ def stacks_do_not_need_files_that_the_target_chooses(t):
                 innocent.communicate(timeout=20)
                 equal(innocent.returncode, 0, "the innocent target's exit status")
 
+@contextlib.contextmanager
+def served(t, program):
+    """Serves a copy of the program by FUSE. Yields the server and the path of the copy."""
+    need("gcc", "pkg-config")
+    if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
+        raise Skip("needs root and /dev/fuse")
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True)
+    if flags.returncode != 0:
+        raise Skip("libfuse3-dev is not installed")
+    server, folder = t.scratch / "fuse_server", t.scratch / "served"
+    folder.mkdir(exist_ok=True)
+    subprocess.run(["gcc", "-O1", "-o", str(server), str(HERE.parent / "victims/fuse_server.c"),
+                    *flags.stdout.split(), "-lpthread"], check=True)
+    process = subprocess.Popen([str(server), str(folder), str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+    try:
+        equal(process.stdout.readline(), "ready\n", "the file server")
+        yield process, folder / "program"
+    finally:
+        process.kill()
+        process.wait()
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+def files_of_a_server_that_does_not_reply_delay_dtrace_only_for_a_limited_time(t):
+    t.scratch.chmod(0o755)
+    program = built(t, "local")
+    for replies in (True, False):
+        for mechanism in ("jump", "int3"):
+            with contextlib.ExitStack() as stack:
+                server, path = stack.enter_context(served(t, program))
+                hostile = [*as_nobody(), str(path)]
+                targets = [stack.enter_context(held(subprocess.Popen(command, stdin=subprocess.PIPE,
+                                                                     stdout=subprocess.PIPE)))
+                           for command in (hostile, [str(program)])]
+                for target in targets:
+                    target.stdout.readline()
+                if not replies:
+                    server.stdin.write("\n")
+                    server.stdin.flush()
+                began = time.monotonic()
+                work, stacks = (f"pid{target.pid}:{part}:entry" for target, part in
+                                zip(reversed(targets), ("a.out:work", "libc.so.6:read")))
+                dtrace = stack.enter_context(held(t.start(
+                    "-qn", "BEGIN { trace(\"begun\\n\"); } " f"{work} {{ @work = count(); }} "
+                    f"{stacks} {{ @[ustack()] = count(); }}", "-x", f"mechanism={mechanism}",
+                    *(f"-p{target.pid}" for target in targets))))
+                equal(dtrace.stdout.readline(), "begun\n", mechanism)
+                for target in targets:
+                    target.stdin.write(b"x" * 10)
+                    target.stdin.flush()
+                wait_until(lambda: all(b"pipe_read" in pathlib.Path(f"/proc/{target.pid}/wchan").read_bytes()
+                                       for target in targets), what="the end of the input")
+                dtrace.send_signal(signal.SIGINT)
+                out, errors = dtrace.communicate(timeout=60)
+                if time.monotonic() - began > 30:
+                    raise AssertionError(f"dtrace ran for {time.monotonic() - began:.1f} s")
+                message = f"no symbols for {path}: the server of its file system does not reply"
+                equal((dtrace.returncode, message in errors), (0, not replies), errors)
+                contains(out, "program`main" if replies else "program`0x")
+                equal(int(out.split()[0]), 10, out)
+                equal(tracer_of(targets[0].pid), 0, "the tracer of the hostile target")
+                released(targets[1].pid)
+                targets[1].communicate(timeout=20)
+                equal(targets[1].returncode, 0, "the innocent target's exit status")
+
 MEMBERS = "pid$target:a.out:work:entry { @ = sum(args[0]->second); }"
 
 def members(t, program, *flags):
@@ -114,7 +179,7 @@ def an_alternate_debug_file_is_read_only_from_debug_folders(t):
     equal(done.returncode, 1, done.stdout)
     contains(done.stderr, f"part of the debug data is in {fifo}, which was not found in /usr/lib/debug")
 
-TESTS = tests_in(globals())
+TESTS = tests_in(globals(), served)
 
 if __name__ == "__main__":
     main(TESTS)

@@ -2,12 +2,14 @@
 #include "libdtrace/symbols/mapped_files.hpp"
 
 #include "base/regular_file.hpp"
+#include "base/server_file.hpp"
 #include "libdtrace/symbols/debug/debug_folders.hpp"
 
 #include "scratch.hpp"
 
 #include <array>
 #include <fcntl.h>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -111,6 +113,38 @@ TEST(RegularFile, IsOpenedAndNothingElseIs)
     EXPECT_FALSE(dt::open_regular(scratch.path(".")));
     EXPECT_FALSE(dt::open_regular(file, (1 << 20) - 1)); // too large
     EXPECT_EQ(::fcntl(dt::open_regular(file).get(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+}
+
+TEST(RegularFile, OfAFileSystemInMemoryIsLocal)
+{
+    const dt::Fd found(::open("/dev/shm", O_PATH | O_CLOEXEC));
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(dt::is_local(found, "/dev/shm"));
+}
+
+// test_faults_files opens files of a FUSE server.
+TEST(RegularFile, IsTheSameIfAnotherProcessOpensIt)
+{
+    dt::Scratch scratch;
+    const std::string path = scratch.path("file"), fifo = scratch.path("fifo");
+    std::ofstream(path) << "text";
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    const dt::Fd found(::open(path.c_str(), O_PATH | O_CLOEXEC));
+
+    dt::ServerFile by_name = dt::open_with_server(path, 4);
+    dt::ServerFile by_descriptor = dt::open_with_server(found, 4);
+    for (const dt::ServerFile* opened : {&by_name, &by_descriptor}) {
+        struct stat is {};
+        char text[8] = {};
+        ASSERT_TRUE(opened->file);
+        EXPECT_EQ(::read(opened->file.get(), text, sizeof text), 4);
+        EXPECT_EQ(::fstat(opened->file.get(), &is), 0);
+        EXPECT_EQ(is.st_ino, opened->inode);
+        EXPECT_FALSE(opened->is_copy);
+    }
+    EXPECT_FALSE(dt::open_with_server(path, 3).file);
+    EXPECT_FALSE(dt::open_with_server(fifo, 4).file);
+    EXPECT_FALSE(dt::open_with_server(scratch.path("none"), 4).file);
 }
 
 TEST(RegularFile, ForAMappingIsOnlyTheOneWithItsDeviceAndInode)
