@@ -4,6 +4,7 @@
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/confine/confinement.hpp"
+#include "ptrace-agent/confine/relayed_calls.hpp"
 #include "ptrace-agent/unwind.hpp"
 
 #include <cerrno>
@@ -106,8 +107,8 @@ bool AddressSpace::read_text(TargetAddr from, std::span<std::byte> into) const
 
 bool AddressSpace::write_text(TargetAddr to, std::span<const std::byte> bytes)
 {
-    return pwrite(mem_.get(), bytes.data(), bytes.size(),
-                  static_cast<off_t>(to.value)) == static_cast<ssize_t>(bytes.size());
+    return write_memory(mem_.get(), bytes.data(), bytes.size(), to.value) ==
+           static_cast<ssize_t>(bytes.size());
 }
 
 bool AddressSpace::read_original(TargetAddr from, std::span<std::byte> into) const

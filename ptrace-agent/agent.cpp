@@ -7,6 +7,7 @@
 #include "base/seccomp_filter.hpp"
 #include "process/trust_domain.hpp"
 #include "ptrace-agent/confine/confinement.hpp"
+#include "ptrace-agent/confine/relayed_calls.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/unwind.hpp"
 
@@ -78,6 +79,7 @@ void Agent::run()
     // A client that connects now must not wait for this agent.
     door_.close();
     releaser_.release_everything();
+    settle_calls(); // otherwise the broker would exit before it has made them
 }
 
 void Agent::handle_alarms()
@@ -144,6 +146,7 @@ void Agent::serve(AgentSession& session)
     if (was_silent)
         client_wait_.report_held_back();
     sessions_.set_current(nullptr);
+    settle_calls(); // the client may examine the target after the reply
     if (reply) {
         session.client.reply(reply_ok, *reply);
         return;

@@ -114,7 +114,7 @@ constexpr ChoiceOption choice_options[] = {
     CHOICE(evaltime, "exec|preinit|postinit|main"),
     CHOICE(mechanism, "auto|any|jump|int3|uprobe"),
     CHOICE(follow, "none|fork|exec|command"),
-    CHOICE(trust, "user|confined|all"),
+    CHOICE(trust, "confined|user|all"),
     CHOICE(format, "text|json|folded"),
 };
 #undef CHOICE

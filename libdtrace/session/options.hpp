@@ -36,7 +36,7 @@ struct CompileFlags {
 enum class EvalTimeOption { exec, preinit, postinit, main };       // -x evaltime
 enum class MechanismOption { automatic, any, jump, int3, uprobe }; // -x mechanism
 enum class FollowOption { none, fork, exec, command };             // -x follow
-enum class TrustOption { user, confined, all };                    // -x trust
+enum class TrustOption { confined, user, all };                    // -x trust
 enum class FormatOption { text, json, folded };                    // -x format
 
 class Options {
@@ -96,7 +96,7 @@ public:
     MechanismOption mechanism = MechanismOption::automatic;
     FollowOption follow = FollowOption::command;
     FormatOption format = FormatOption::text;
-    TrustOption trust = TrustOption::user;
+    TrustOption trust = TrustOption::confined;
     std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;
     std::map<std::string, std::string, std::less<>> text; // text_options, by name
 

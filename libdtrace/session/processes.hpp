@@ -95,7 +95,7 @@ public:
     // trust=all).
     //
     // If `confines` is true, the agents of other domains that are started from now on
-    // have no rights (-x trust=confined).
+    // have no rights (-x trust=confined, the default).
     void set_trust(bool trusts_all, bool confines)
     {
         trusts_all_ = trusts_all;
@@ -158,7 +158,7 @@ private:
     };
     std::vector<std::unique_ptr<Domain>> domains_;
     bool trusts_all_ = false;
-    bool confines_ = false;
+    bool confines_ = true;
     ImageCache images_;
     std::vector<std::unique_ptr<ps_prochandle>> processes_;
     EndedProcesses ended_;

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <linux/capability.h>
 #include <map>
+#include <optional>
 #include <poll.h>
 #include <string>
 #include <sys/prctl.h>
@@ -45,15 +46,8 @@ constexpr std::uint64_t permitted_options = static_cast<std::uint64_t>(seize_opt
                                             PTRACE_O_TRACESYSGOOD |
                                             PTRACE_O_SUSPEND_SECCOMP;
 
-volatile sig_atomic_t bell_fd = -1;
-
-void ring(int)
-{
-    const int before = errno;
-    const std::uint64_t one = 1;
-    (void)!::write(bell_fd, &one, sizeof one);
-    errno = before;
-}
+// Makes SIGCHLD interrupt ppoll(2).
+void wake(int) {}
 
 class Broker {
 public:
@@ -61,7 +55,8 @@ public:
         : socket_(std::move(socket)), agent_(agent), access_(std::move(domain), agent)
     {
     }
-    void run();
+    // SIGCHLD must be blocked, except in `while_waiting`.
+    void run(const sigset_t& while_waiting);
 
 private:
     enum class State : std::uint8_t {
@@ -70,18 +65,26 @@ private:
         forbidden, // gained rights; the agent may only detach from it
         expelled,  // must never have been attached; is detached at its next stop
     };
+    struct Report {
+        pid_t pid;
+        WaitStatus status;
+    };
 
     std::int64_t serve();
+    bool reply(std::int64_t result);
+    bool reply_if_reported();
+    void make_all_calls();
     std::int64_t trace();
     std::int64_t attach(pid_t tid);
     void leave(pid_t tid);
-    pid_t take_left(pid_t wanted, bool consumed);
+    std::optional<Report> take_kept(pid_t wanted, bool consumed);
     std::int64_t make_ptrace_call(pid_t tid, const PtraceRequest& kind);
     std::int64_t wait_for_status();
     std::int64_t wait_for_report();
+    void take_report();
     bool note(pid_t tid, WaitStatus status, bool consumed);
     pid_t next_ready();
-    void add_state(pid_t tid);
+    void add_state(pid_t tid, WaitStatus status);
     std::int64_t open_file();
     std::int64_t read_link();
     std::int64_t copy_descriptor();
@@ -114,22 +117,81 @@ private:
     ProcAccess access_;
     std::map<pid_t, State> threads_;
     pid_t last_turn_ = 0; // the thread that next_ready() has examined last
-    std::vector<pid_t>
-        left_; // the exit of these processes must be reported to the agent
+    // Reports that the kernel does not repeat, and that the agent has not received yet.
+    std::vector<Report> kept_;
+    std::optional<RelayedCall> awaited_; // a relayed_await without a reply
     RelayRequest request_{};
+    RelayRequest batch_{};
     RelayReply reply_{};
     Fd file_; // of the request, and then of the reply
 };
 
-void Broker::run()
+void Broker::run(const sigset_t& while_waiting)
 {
-    while (request_.receive(socket_.get(), file_) && ::getppid() == agent_) {
-        reply_.head = {};
-        reply_.head.result = serve();
-        const bool has_file = reply_.head.result >= 0 && file_;
-        reply_.head.has_file = has_file ? 1 : 0;
-        if (!reply_.send(socket_.get(), has_file ? file_.get() : -1))
+    for (;;) {
+        if (awaited_ && !reply_if_reported())
             return;
+        pollfd message{socket_.get(), POLLIN, 0};
+        if (awaited_ && ::ppoll(&message, 1, nullptr, &while_waiting) < 0)
+            continue; // perhaps a target has stopped
+        if (!request_.receive(socket_.get(), file_) || ::getppid() != agent_)
+            return;
+        if (request_.head.call == relayed_await)
+            awaited_ = request_.head;
+        else if (request_.head.call == relayed_batch)
+            make_all_calls();
+        else if (!reply(serve()))
+            return;
+    }
+}
+
+// Returns false if the agent has exited.
+bool Broker::reply(std::int64_t result)
+{
+    reply_.head.result = result;
+    const bool has_file = result >= 0 && file_;
+    reply_.head.has_file = has_file ? 1 : 0;
+    const bool sent = reply_.send(socket_.get(), has_file ? file_.get() : -1);
+    reply_.head = {};
+    return sent;
+}
+
+// Replies to the agent's relayed_await if there is something to report. Returns false if
+// the agent has exited.
+bool Broker::reply_if_reported()
+{
+    request_.head = *awaited_;
+    const std::int64_t result = wait_for_report();
+    siginfo_t report{};
+    std::memcpy(&report, reply_.bytes.data(), sizeof report);
+    if (result == 0 && report.si_pid == 0) {
+        reply_.head = {};
+        return true;
+    }
+    reply_.head.await_number = awaited_->args[4];
+    awaited_.reset();
+    file_.reset();
+    return reply(result);
+}
+
+// Makes the calls of a relayed_batch.
+void Broker::make_all_calls()
+{
+    batch_ = request_;
+    file_.reset();
+    for (auto rest = batch_.data(); rest.size() >= sizeof(RelayedCall);) {
+        std::memcpy(&request_.head, rest.data(), sizeof(RelayedCall));
+        rest = rest.subspan(sizeof(RelayedCall));
+        const std::size_t n = request_.head.n_bytes;
+        if (n > rest.size())
+            break;
+        std::memcpy(request_.bytes.data(), rest.data(), n);
+        rest = rest.subspan(n);
+        if (request_.head.call == SYS_ptrace)
+            (void)trace();
+        else if (request_.head.call == SYS_wait4)
+            take_report();
+        reply_.head = {};
     }
 }
 
@@ -156,6 +218,8 @@ std::int64_t Broker::serve()
         return send_signal();
     case SYS_kcmp:
         return compare_memory();
+    case relayed_settle:
+        return 0;
     default:
         return -EPERM;
     }
@@ -181,7 +245,7 @@ std::int64_t Broker::trace()
     if (state == State::forbidden && kind.kind == PtraceKind::resumes) {
         leave(tid);
         if (arg(0) != PTRACE_DETACH)
-            left_.push_back(tid);
+            kept_.push_back({tid, WaitStatus{0}}); // exited with the status 0
         return 0;
     }
     if (state != State::stopped)
@@ -200,19 +264,19 @@ void Broker::leave(pid_t tid)
     ::ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
 }
 
-// If the agent waits for a process from which the broker has detached, reports to the
-// agent that the process has exited. `wanted` is the process, or -1 for any.
-pid_t Broker::take_left(pid_t wanted, bool consumed)
+// Returns a kept report of this thread, or of any thread if `wanted` is -1.
+std::optional<Broker::Report> Broker::take_kept(pid_t wanted, bool consumed)
 {
-    const auto found = std::find_if(left_.begin(), left_.end(), [&](pid_t pid) {
-        return wanted == -1 || wanted == pid;
-    });
-    if (found == left_.end())
-        return 0;
-    const pid_t pid = *found;
+    const auto found =
+        std::find_if(kept_.begin(), kept_.end(), [&](const Report& each) {
+            return wanted == -1 || wanted == each.pid;
+        });
+    if (found == kept_.end())
+        return std::nullopt;
+    const Report report = *found;
     if (consumed)
-        left_.erase(found);
-    return pid;
+        kept_.erase(found);
+    return report;
 }
 
 // The process may execute a program between the check and the call, or another process
@@ -316,9 +380,10 @@ pid_t Broker::next_ready()
 // Never waits. The agent waits for the bell.
 std::int64_t Broker::wait_for_status()
 {
-    if (const pid_t left = take_left(pid_arg(0), true); left != 0) {
-        put(int{0}); // exited with the status 0
-        return left;
+    if (const auto kept = take_kept(pid_arg(0), true)) {
+        put(kept->status.raw);
+        add_state(kept->pid, kept->status);
+        return kept->pid;
     }
     for (;;) {
         WaitStatus status;
@@ -330,22 +395,8 @@ std::int64_t Broker::wait_for_status()
         if (!note(tid, status, true))
             continue;
         put(status.raw);
-        add_state(tid);
+        add_state(tid, status);
         return tid;
-    }
-}
-
-// Returns what waitpid(2) would report.
-WaitStatus status_of(const siginfo_t& report)
-{
-    switch (report.si_code) {
-    case CLD_EXITED:
-        return WaitStatus{(report.si_status & 0xff) << 8};
-    case CLD_KILLED:
-    case CLD_DUMPED:
-        return WaitStatus{report.si_status & 0x7f};
-    default:
-        return WaitStatus{report.si_status << 8 | 0x7f};
     }
 }
 
@@ -353,12 +404,14 @@ std::int64_t Broker::wait_for_report()
 {
     const int options = int_arg(3);
     const pid_t wanted = arg(0) == P_PID ? pid_arg(1) : -1;
-    if (const pid_t left = take_left(wanted, (options & WNOWAIT) == 0); left != 0) {
+    if (const auto kept = take_kept(wanted, (options & WNOWAIT) == 0)) {
         siginfo_t report{};
         report.si_signo = SIGCHLD;
-        report.si_code = CLD_EXITED;
-        report.si_pid = left;
+        report.si_code = kept->status.is_stopped() ? CLD_TRAPPED : CLD_EXITED;
+        report.si_status = kept->status.raw >> 8;
+        report.si_pid = kept->pid;
         put(report);
+        add_state(kept->pid, kept->status);
         return 0;
     }
     for (;;) {
@@ -369,16 +422,42 @@ std::int64_t Broker::wait_for_report()
                      options | WNOHANG | __WALL) != 0)
             return -errno;
         const bool consumed = (options & WNOWAIT) == 0;
-        if (report.si_pid != 0 && !note(report.si_pid, status_of(report), consumed))
+        if (report.si_pid != 0 &&
+            !note(report.si_pid, reported_status(report), consumed))
             continue;
         put(report);
-        add_state(report.si_pid);
+        if (report.si_pid != 0)
+            add_state(report.si_pid, reported_status(report));
         return 0;
     }
 }
 
+// Takes the report of a stop that the agent has already received (WNOWAIT). The second
+// argument is the wait status. Another stop is kept for the agent. The thread may have
+// another stop if it is a leader: when another thread executes a program, that thread
+// gets the leader's id.
+void Broker::take_report()
+{
+    const pid_t tid = pid_arg(0);
+    siginfo_t report{};
+    if (::waitid(P_PID, static_cast<id_t>(tid), &report, WSTOPPED | WNOHANG | __WALL) ==
+            0 &&
+        report.si_pid != 0 && reported_status(report).raw != int_arg(1) &&
+        note(tid, reported_status(report), true))
+        kept_.push_back({tid, reported_status(report)});
+}
+
+// Returns whether a signal is queued for the stopped thread.
+bool may_queue(pid_t tid)
+{
+    siginfo_t first;
+    __ptrace_peeksiginfo_args args{};
+    args.nr = 1;
+    return ::ptrace(PTRACE_PEEKSIGINFO, tid, &args, &first) != 0;
+}
+
 // Adds the state of a thread to the reply that reports its stop.
-void Broker::add_state(pid_t tid)
+void Broker::add_state(pid_t tid, WaitStatus status)
 {
     const auto known = threads_.find(tid);
     StopState state{};
@@ -386,6 +465,8 @@ void Broker::add_state(pid_t tid)
         !get_regs(tid, state.regs) || !get_mask(tid, state.mask))
         return;
     state.has_info = get_siginfo(tid, state.info) ? 1 : 0;
+    // The agent reads the queue only at these stops.
+    state.may_queue = status.event() != PTRACE_EVENT_STOP || may_queue(tid) ? 1 : 0;
     std::memcpy(reply_.bytes.data() + stop_state_at, &state, sizeof state);
     reply_.head.n_bytes = stop_state_at + sizeof state;
 }
@@ -474,31 +555,31 @@ void end_with_agent(int socket)
 
 } // namespace
 
-void run_broker(Fd socket, Fd bell, pid_t agent, TrustDomain domain)
+void run_broker(Fd socket, pid_t agent, TrustDomain domain)
 {
-    const int low = std::min(socket.get(), bell.get());
-    const int high = std::max(socket.get(), bell.get());
+    const auto own = static_cast<unsigned>(socket.get());
     close_standard_descriptors();
-    close_between(3, static_cast<unsigned>(low) - 1);
-    close_between(static_cast<unsigned>(low) + 1, static_cast<unsigned>(high) - 1);
-    close_between(static_cast<unsigned>(high) + 1, ~0U);
+    close_between(3, own - 1);
+    close_between(own + 1, ~0U);
     ::prctl(PR_SET_NAME, "ptrace-broker");
     ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     for (int signal : {SIGIO, SIGALRM, SIGTERM})
         ::signal(signal, SIG_IGN);
-    bell_fd = bell.get();
     struct sigaction action {};
-    action.sa_handler = ring;
-    action.sa_flags = SA_RESTART; // without SA_NOCLDSTOP
+    action.sa_handler = wake; // without SA_NOCLDSTOP
     ::sigaction(SIGCHLD, &action, nullptr);
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    ::sigprocmask(SIG_BLOCK, &blocked, &before);
     if (!keep_capabilities(broker_rights))
         ::_exit(1);
     {
         NoSignals here;
         std::thread(end_with_agent, socket.get()).detach();
     }
-    Broker(std::move(socket), agent, std::move(domain)).run();
+    Broker(std::move(socket), agent, std::move(domain)).run(before);
     ::_exit(0);
 }
 

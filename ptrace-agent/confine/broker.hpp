@@ -29,8 +29,7 @@
 
 namespace dt::agent {
 
-// Serves the agent until it exits. `bell` is an eventfd, which is written when a target
-// has stopped or exited.
-[[noreturn]] void run_broker(Fd socket, Fd bell, pid_t agent, TrustDomain domain);
+// Serves the agent until it exits.
+[[noreturn]] void run_broker(Fd socket, pid_t agent, TrustDomain domain);
 
 } // namespace dt::agent

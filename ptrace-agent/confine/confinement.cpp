@@ -18,7 +18,6 @@
 #include <linux/userfaultfd.h>
 #include <malloc.h>
 #include <sched.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -167,16 +166,13 @@ Result<pid_t> confine(const TrustDomain& domain)
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return errno_error("socketpair");
     Fd own_end(ends[0]), broker_end(ends[1]);
-    Fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!bell)
-        return errno_error("eventfd");
     const unsigned id = free_id();
     const pid_t agent = ::getpid();
     const pid_t broker = ::fork();
     if (broker < 0)
         return errno_error("fork");
     if (broker == 0)
-        run_broker(std::move(broker_end), std::move(bell), agent, domain);
+        run_broker(std::move(broker_end), agent, domain);
     broker_end.reset();
     leave_servers_to_another_process();
     close_standard_descriptors();
@@ -184,7 +180,7 @@ Result<pid_t> confine(const TrustDomain& domain)
     ::mallopt(M_ARENA_MAX, 1);
     if (auto changed = change_ids(id); !changed)
         return changed.error();
-    if (auto relayed = relay_calls(own_end.release(), bell.release()); !relayed)
+    if (auto relayed = relay_calls(own_end.release()); !relayed)
         return relayed.error();
     if (auto loaded = load_filter(); !loaded)
         return loaded.error();

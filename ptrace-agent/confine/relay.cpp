@@ -64,6 +64,19 @@ template <class Head> bool RelayMessage<Head>::receive(int socket, Fd& file)
 template struct RelayMessage<RelayedCall>;
 template struct RelayMessage<RelayedResult>;
 
+WaitStatus reported_status(const siginfo_t& report)
+{
+    switch (report.si_code) {
+    case CLD_EXITED:
+        return WaitStatus{(report.si_status & 0xff) << 8};
+    case CLD_KILLED:
+    case CLD_DUMPED:
+        return WaitStatus{report.si_status & 0x7f};
+    default:
+        return WaitStatus{report.si_status << 8 | 0x7f};
+    }
+}
+
 PtraceRequest ptrace_request(std::uint64_t request, std::uint64_t addr)
 {
     constexpr std::uint64_t get_rseq = 0x420f; // PTRACE_GET_RSEQ_CONFIGURATION

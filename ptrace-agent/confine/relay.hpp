@@ -4,10 +4,22 @@
 //   request = RelayedCall, then n_bytes of input (a path, registers, a siginfo)
 //   reply   = RelayedResult, then n_bytes of output
 //
-// A message has at most one descriptor. The agent has one request at a time.
+// A message has at most one descriptor. Each request has one reply, with two exceptions:
+//
+//   relayed_batch   The input is a list of calls, each with its own input. The broker
+//                   executes them in this order, ignores their results, and sends no
+//                   reply.
+//   relayed_await   A wait for a stop or an exit, with the arguments of waitid(2). The
+//                   broker replies when there is something to report. The last argument
+//                   is a number, which the reply repeats. If the agent sends another
+//                   relayed_await, the broker forgets the earlier one.
+//
+// relayed_settle has no effect, and has an empty reply. The broker handles all messages
+// in the order in which they were sent.
 #pragma once
 
 #include "base/fd.hpp"
+#include "process/wait_status.hpp"
 
 #include <array>
 #include <csignal>
@@ -18,8 +30,10 @@
 
 namespace dt::agent {
 
+constexpr std::int32_t relayed_batch = -1, relayed_await = -2, relayed_settle = -3;
+
 struct RelayedCall {
-    std::int32_t call = 0; // SYS_openat, SYS_ptrace, ...
+    std::int32_t call = 0; // SYS_openat, SYS_ptrace, ..., or one of the above
     std::uint32_t n_bytes = 0;
     // The arguments of the system call. An argument that is an address has no meaning
     // for the broker.
@@ -29,7 +43,8 @@ struct RelayedCall {
 struct RelayedResult {
     std::int64_t result = 0; // the call's result, or a negated errno
     std::uint32_t n_bytes = 0;
-    std::uint32_t has_file = 0; // the result is the descriptor in the message
+    std::uint32_t has_file = 0;     // the result is the descriptor in the message
+    std::uint64_t await_number = 0; // of a relayed_await, otherwise 0
 };
 
 constexpr std::size_t max_relayed_bytes = 4096;
@@ -59,10 +74,14 @@ using RelayReply = RelayMessage<RelayedResult>;
 struct StopState {
     user_regs_struct regs;
     siginfo_t info;
-    std::uint64_t mask;         // the signal mask
-    std::uint64_t has_info = 0; // 0 in a group-stop, which has no siginfo
+    std::uint64_t mask;          // the signal mask
+    std::uint32_t has_info = 0;  // 0 in a group-stop, which has no siginfo
+    std::uint32_t may_queue = 0; // 0 if no signal is queued for the thread
 };
 constexpr std::size_t stop_state_at = 128;
+
+// Returns the status that waitpid(2) would store for a report of waitid(2).
+WaitStatus reported_status(const siginfo_t& report);
 
 // The number of bytes that a request of ptrace(2) reads from the address `data`, and
 // the number that it writes there.

@@ -37,21 +37,63 @@ const std::array<int, 13> relayed_calls{SYS_rt_sigprocmask,
 
 namespace {
 
-int the_socket = -1, the_bell = -1;
+int the_socket = -1;
 pid_t main_thread = 0;
+std::uint64_t await_number = 0; // of the last relayed_await
+bool is_awaiting = false;       // that relayed_await has no reply yet
+
+// Calls that have not been sent to the broker yet.
+RelayRequest batch{};
+// Whether the broker may not have made all calls of earlier batches yet.
+bool is_unsettled = false;
+
+// If the broker has exited, its targets are no longer traced, and the agent can do
+// nothing more.
+void send_or_exit(RelayRequest& request, int file = -1)
+{
+    if (!request.send(the_socket, file))
+        ::_exit(1);
+}
+
+void send_batch()
+{
+    if (batch.head.n_bytes == 0)
+        return;
+    batch.head.call = relayed_batch;
+    send_or_exit(batch);
+    batch.head.n_bytes = 0;
+    is_unsettled = true;
+}
 
 struct Call {
     int number = 0;
     std::array<std::uint64_t, 6> args{};
-    const sigset_t* mask = nullptr; // the thread's signal mask before SIGSYS
+    // The thread's signal mask before SIGSYS. Null if the mask need not change during a
+    // wait.
+    const sigset_t* mask = nullptr;
     template <class T> T* at(std::size_t n) const
     {
         return reinterpret_cast<T*>(args[n]);
     }
 };
 
-// Sends the request in `message` and stores the reply in it. Returns the result. If the
-// broker has exited, its targets are no longer traced, and the agent can do nothing more.
+// Adds a call to the batch. `input` is what the call reads from memory.
+void add_to_batch(const Call& call, const void* input = nullptr, std::size_t n = 0)
+{
+    RelayedCall head;
+    head.call = call.number;
+    head.n_bytes = static_cast<std::uint32_t>(n);
+    head.args = call.args;
+    if (batch.head.n_bytes + sizeof head + n > batch.bytes.size())
+        send_batch();
+    std::byte* at = batch.bytes.data() + batch.head.n_bytes;
+    std::memcpy(at, &head, sizeof head);
+    if (n != 0)
+        std::memcpy(at + sizeof head, input, n);
+    batch.head.n_bytes += static_cast<std::uint32_t>(sizeof head + n);
+}
+
+// A request with a reply.
 struct Exchange {
     RelayRequest request;
     RelayReply reply;
@@ -68,12 +110,22 @@ struct Exchange {
         std::memcpy(request.bytes.data(), from, n);
         request.head.n_bytes = static_cast<std::uint32_t>(n);
     }
+    // Returns the result of the call.
     long run(int sent = -1)
     {
         if (sent >= 0 && ::fcntl(sent, F_GETFD) < 0)
             return -EBADF;
-        if (!request.send(the_socket, sent) || !reply.receive(the_socket, file))
-            ::_exit(1);
+        send_batch();
+        send_or_exit(request, sent);
+        for (;;) {
+            if (!reply.receive(the_socket, file))
+                ::_exit(1);
+            if (reply.head.await_number == 0)
+                break;
+            // This report is not lost, because a relayed_await does not consume it.
+            is_awaiting = false;
+        }
+        is_unsettled = false;
         return static_cast<long>(reply.head.result);
     }
     void copy_output(void* to, std::size_t max) const
@@ -84,111 +136,287 @@ struct Exchange {
     }
 };
 
-// The state of the thread that was reported last, until a request may change it.
-pid_t cached_thread = 0;
-StopState cached{};
+// A stopped thread, from its report until a request may change its state in an unknown
+// way.
+struct StoppedThread {
+    pid_t tid = 0;
+    bool has_report = false; // waitpid(2) has not taken the report yet
+    int status = 0;          // the wait status
+    StopState state{};
+};
 
-void keep_state(pid_t tid, const RelayReply& reply)
+// If two threads need the same place, the requests for the first one go to the broker.
+std::array<StoppedThread, 256> stopped_threads;
+
+StoppedThread& place_of(std::uint64_t tid)
 {
-    cached_thread = 0;
-    if (reply.head.n_bytes != stop_state_at + sizeof cached)
-        return;
-    std::memcpy(&cached, reply.bytes.data() + stop_state_at, sizeof cached);
-    cached_thread = tid;
+    return stopped_threads[tid % stopped_threads.size()];
 }
 
-// Answers a request from the cached state. Returns false if the broker must be asked.
-bool read_cached(const Call& call)
+StoppedThread* find_stopped(std::uint64_t tid)
 {
-    if (cached_thread == 0 || call.args[1] != static_cast<std::uint64_t>(cached_thread))
-        return false;
+    StoppedThread& found = place_of(tid);
+    return tid != 0 && static_cast<std::uint64_t>(found.tid) == tid ? &found : nullptr;
+}
+
+// Keeps the state of a thread that was reported. `has_report` is false if the report was
+// consumed.
+void keep_state(pid_t tid, int status, bool has_report, const RelayReply& reply)
+{
+    StoppedThread& place = place_of(static_cast<std::uint64_t>(tid));
+    place.tid = 0;
+    if (reply.head.n_bytes != stop_state_at + sizeof place.state)
+        return;
+    std::memcpy(&place.state, reply.bytes.data() + stop_state_at, sizeof place.state);
+    place.tid = tid;
+    place.status = status;
+    place.has_report = has_report;
+}
+
+// Takes the report of a stopped thread.
+void consume_report(StoppedThread& thread)
+{
+    Call take;
+    take.number = SYS_wait4;
+    take.args[0] = static_cast<std::uint64_t>(thread.tid);
+    take.args[1] = static_cast<std::uint64_t>(thread.status);
+    add_to_batch(take);
+    thread.has_report = false;
+}
+
+// Answers a request from the known state. Returns false if the broker must be asked.
+bool read_state(const Call& call, const StopState& state, long& result)
+{
+    result = 0;
     switch (call.args[0]) {
     case PTRACE_GETREGS:
-        std::memcpy(call.at<void>(3), &cached.regs, sizeof cached.regs);
+        std::memcpy(call.at<void>(3), &state.regs, sizeof state.regs);
         return true;
     case PTRACE_GETSIGINFO:
-        if (cached.has_info != 0)
-            std::memcpy(call.at<void>(3), &cached.info, sizeof cached.info);
-        return cached.has_info != 0;
+        if (state.has_info != 0)
+            std::memcpy(call.at<void>(3), &state.info, sizeof state.info);
+        return state.has_info != 0;
     case PTRACE_GETSIGMASK:
-        if (call.args[2] == sizeof cached.mask)
-            std::memcpy(call.at<void>(3), &cached.mask, sizeof cached.mask);
-        return call.args[2] == sizeof cached.mask;
-    case PTRACE_GETFPREGS:
-    case PTRACE_GETEVENTMSG:
+        if (call.args[2] == sizeof state.mask)
+            std::memcpy(call.at<void>(3), &state.mask, sizeof state.mask);
+        return call.args[2] == sizeof state.mask;
     case PTRACE_PEEKSIGINFO:
-        return false;
+        return state.may_queue == 0; // the result is the number of signals
     default:
-        cached_thread = 0; // the request may change the state
         return false;
     }
 }
 
+// Returns whether the kernel stores these registers without a change. It checks segment
+// registers, and ignores some flags.
+bool are_stored_unchanged(const user_regs_struct& now, const user_regs_struct& next)
+{
+    constexpr std::uint64_t settable_flags = 0x40cd5; // CF PF AF ZF SF DF OF AC
+    const auto number = static_cast<std::int64_t>(next.orig_rax);
+    return now.cs == next.cs && now.ss == next.ss && now.ds == next.ds &&
+           now.es == next.es && now.fs == next.fs && now.gs == next.gs &&
+           now.fs_base == next.fs_base && now.gs_base == next.gs_base &&
+           ((now.eflags ^ next.eflags) & ~settable_flags) == 0 &&
+           static_cast<std::int32_t>(number) == number;
+}
+
+// Returns whether the kernel stores this siginfo without a change. It stores only the
+// fields that the known layouts use.
+bool is_stored_unchanged(const siginfo_t& info)
+{
+    constexpr std::size_t stored_bytes = 48; // sizeof(struct kernel_siginfo)
+    std::array<std::byte, sizeof info> bytes;
+    std::memcpy(bytes.data(), &info, sizeof info);
+    return std::all_of(bytes.begin() + stored_bytes, bytes.end(),
+                       [](std::byte each) { return each == std::byte{0}; });
+}
+
+// Changes the known state in the same way as the broker will. Returns false if the
+// result of the request is not known in advance.
+bool change_state(const Call& call, StopState& state)
+{
+    constexpr std::uint64_t unblockable = signal_bit(SIGKILL) | signal_bit(SIGSTOP);
+    user_regs_struct regs;
+    siginfo_t info;
+    switch (call.args[0]) {
+    case PTRACE_SETREGS:
+        std::memcpy(&regs, call.at<void>(3), sizeof regs);
+        if (!are_stored_unchanged(state.regs, regs))
+            return false;
+        state.regs = regs;
+        return true;
+    case PTRACE_SETSIGINFO:
+        std::memcpy(&info, call.at<void>(3), sizeof info);
+        if (state.has_info == 0 || !is_stored_unchanged(info))
+            return false;
+        state.info = info;
+        return true;
+    case PTRACE_SETSIGMASK:
+        if (call.args[2] != sizeof state.mask)
+            return false;
+        std::memcpy(&state.mask, call.at<void>(3), sizeof state.mask);
+        state.mask &= ~unblockable;
+        return true;
+    case PTRACE_SETOPTIONS: // suspending a filter can fail
+        return (call.args[3] & PTRACE_O_SUSPEND_SECCOMP) == 0;
+    default:
+        return false;
+    }
+}
+
+// Returns whether a request that resumes a stopped thread succeeds.
+bool can_resume(const Call& call)
+{
+    return call.args[3] < static_cast<std::uint64_t>(SIGRTMAX);
+}
+
 long ptrace_call(const Call& call)
 {
-    if (read_cached(call))
-        return 0;
     const PtraceRequest kind = ptrace_request(call.args[0], call.args[2]);
     if (kind.kind == PtraceKind::unknown)
         return -EPERM;
+    const void* input = call.at<void>(call.args[0] == PTRACE_PEEKSIGINFO ? 2 : 3);
+    if (call.args[0] == PTRACE_INTERRUPT) {
+        add_to_batch(call); // can fail only if the thread has exited
+        return 0;
+    }
+    if (StoppedThread* thread = find_stopped(call.args[1])) {
+        long result = 0;
+        if (read_state(call, thread->state, result))
+            return result;
+        if (change_state(call, thread->state)) {
+            add_to_batch(call, input, kind.buffers.in_bytes);
+            return 0;
+        }
+        if (kind.kind == PtraceKind::resumes && can_resume(call)) {
+            thread->tid = 0;
+            add_to_batch(call);
+            send_batch(); // the thread must not wait for the agent's next call
+            return 0;
+        }
+        if (kind.buffers.out_bytes == 0)
+            thread->tid = 0; // the request may change the state
+    }
     Exchange exchange(call);
     if (kind.buffers.in_bytes != 0)
-        exchange.add(call.at<void>(call.args[0] == PTRACE_PEEKSIGINFO ? 2 : 3),
-                     kind.buffers.in_bytes);
+        exchange.add(input, kind.buffers.in_bytes);
     const long result = exchange.run();
     if (result >= 0)
         exchange.copy_output(call.at<void>(3), kind.buffers.out_bytes);
     return result;
 }
 
-// Waits until the broker rings the bell, or until a signal arrives. The thread's
-// earlier signal mask is in effect during the wait.
-bool await_bell(const Call& call)
+// Copies the report in a reply, and keeps the state that the reply contains.
+siginfo_t report_in(const RelayReply& reply, bool has_report)
 {
-    pollfd bell{the_bell, POLLIN, 0};
-    pollfd fds[] = {bell, {the_socket, 0, 0}}; // the socket reports the broker's exit
-    if (::ppoll(fds, 2, nullptr, call.mask) < 0)
-        return false;
-    std::uint64_t n_rings = 0;
-    (void)!::read(the_bell, &n_rings, sizeof n_rings);
-    if (fds[1].revents != 0)
-        ::_exit(1);
-    return true;
+    siginfo_t report{};
+    std::memcpy(&report, reply.bytes.data(),
+                std::min<std::size_t>(sizeof report, reply.head.n_bytes));
+    if (report.si_pid != 0)
+        keep_state(report.si_pid, reported_status(report).raw, has_report, reply);
+    return report;
+}
+
+// Waits for a report that is not consumed. `call` is a waitid(2). Returns 0 or a negated
+// errno, which is -EINTR after a signal. The thread's earlier signal mask is in effect
+// during the wait.
+long await_report(Call call, siginfo_t& report)
+{
+    static std::array<std::uint64_t, 6> awaited{};
+    call.number = SYS_waitid;
+    call.args[3] |= WNOWAIT;
+    Exchange exchange(call);
+    exchange.request.head.args[4] = await_number;
+    send_batch();
+    if (!is_awaiting || awaited != exchange.request.head.args) {
+        exchange.request.head.call = relayed_await;
+        exchange.request.head.args[4] = ++await_number;
+        awaited = exchange.request.head.args;
+        is_awaiting = true;
+        send_or_exit(exchange.request);
+    }
+    for (;;) {
+        pollfd message{the_socket, POLLIN, 0};
+        if (::ppoll(&message, 1, nullptr, call.mask) < 0) {
+            // The broker may not have noticed the last stops yet.
+            exchange.request.head.call = SYS_waitid;
+            exchange.request.head.args[3] |= WNOHANG;
+            const long result = exchange.run();
+            report = result == 0 ? report_in(exchange.reply, true) : siginfo_t{};
+            return result == 0 && report.si_pid == 0 ? -EINTR : result;
+        }
+        if (!exchange.reply.receive(the_socket, exchange.file))
+            ::_exit(1);
+        if (exchange.reply.head.await_number != await_number)
+            continue; // the reply to an earlier relayed_await
+        is_awaiting = false;
+        report = report_in(exchange.reply, true);
+        return static_cast<long>(exchange.reply.head.result);
+    }
+}
+
+// waitpid(2) for a report that is available already. Returns 0 if there is no report.
+long take_status(const Call& call, std::uint64_t pid)
+{
+    Exchange exchange(call);
+    exchange.request.head.args[0] = pid;
+    exchange.request.head.args[2] |= WNOHANG;
+    const long result = exchange.run();
+    if (result > 0) {
+        int status = 0;
+        exchange.copy_output(&status, sizeof status);
+        if (call.args[1] != 0)
+            std::memcpy(call.at<void>(1), &status, sizeof status);
+        keep_state(static_cast<pid_t>(result), status, false, exchange.reply);
+    }
+    return result;
 }
 
 long wait_for_status(const Call& call)
 {
+    const auto wanted = static_cast<pid_t>(call.args[0]);
+    const auto id = static_cast<std::uint64_t>(wanted > 0 ? wanted : 0);
     for (;;) {
-        Exchange exchange(call);
-        const long result = exchange.run();
-        if (result > 0) {
-            exchange.copy_output(call.at<void>(1), sizeof(int));
-            keep_state(static_cast<pid_t>(result), exchange.reply);
+        StoppedThread* thread = find_stopped(id);
+        if (thread == nullptr || !thread->has_report) {
+            if (const long result = take_status(call, call.args[0]);
+                result != 0 || (call.args[2] & WNOHANG) != 0)
+                return result;
+            Call wait = call;
+            wait.args = {static_cast<std::uint64_t>(wanted > 0 ? P_PID : P_ALL), id, 0,
+                         WEXITED | WSTOPPED | __WALL};
+            siginfo_t report{};
+            if (const long error = await_report(wait, report); error != 0)
+                return error;
+            thread = find_stopped(static_cast<std::uint64_t>(report.si_pid));
         }
-        if (result != 0 || (call.args[2] & WNOHANG) != 0)
-            return result;
-        if (!await_bell(call))
-            return -EINTR;
+        if (thread == nullptr || !thread->has_report)
+            continue; // it has exited
+        if (call.args[1] != 0)
+            std::memcpy(call.at<void>(1), &thread->status, sizeof thread->status);
+        consume_report(*thread);
+        return thread->tid;
     }
 }
 
+// waitid(2). The agent consumes reports only with waitpid(2).
 long wait_for_report(const Call& call)
 {
-    for (;;) {
+    if ((call.args[3] & WNOWAIT) == 0)
+        return -EINVAL;
+    siginfo_t report{};
+    long result = 0;
+    if ((call.args[3] & WNOHANG) != 0) {
         Exchange exchange(call);
-        const long result = exchange.run();
-        siginfo_t report{};
-        exchange.copy_output(&report, sizeof report);
-        if (result != 0 || report.si_pid != 0 || (call.args[3] & WNOHANG) != 0) {
-            if (result == 0 && call.args[2] != 0)
-                std::memcpy(call.at<void>(2), &report, sizeof report);
-            if (result == 0 && report.si_pid != 0)
-                keep_state(report.si_pid, exchange.reply);
-            return result;
-        }
-        if (!await_bell(call))
-            return -EINTR;
+        result = exchange.run();
+        if (result == 0)
+            report = report_in(exchange.reply, true);
+    } else {
+        result = await_report(call, report);
     }
+    if (result == 0 && call.args[2] != 0)
+        std::memcpy(call.at<void>(2), &report, sizeof report);
+    return result;
 }
 
 bool add_path(Exchange& exchange, const char* path)
@@ -323,10 +551,9 @@ void handle_call(int, siginfo_t* info, void* context)
 
 } // namespace
 
-Result<Ok> relay_calls(int socket, int bell)
+Result<Ok> relay_calls(int socket)
 {
     the_socket = socket;
-    the_bell = bell;
     main_thread = ::gettid();
     struct sigaction action {};
     action.sa_sigaction = handle_call;
@@ -335,6 +562,67 @@ Result<Ok> relay_calls(int socket, int bell)
     if (::sigaction(SIGSYS, &action, nullptr) != 0)
         return errno_error("sigaction");
     return Ok{};
+}
+
+bool relays_calls()
+{
+    return the_socket >= 0;
+}
+
+// Returns a result, or stores the error in errno and returns -1.
+static long result_of(long result)
+{
+    if (result < 0)
+        errno = static_cast<int>(-result);
+    return result < 0 ? -1 : result;
+}
+
+static std::uint64_t word(const void* at)
+{
+    return reinterpret_cast<std::uint64_t>(at);
+}
+
+long relay_ptrace(int request, pid_t tid, std::uint64_t addr, void* data)
+{
+    Call call;
+    call.number = SYS_ptrace;
+    call.args = {static_cast<std::uint64_t>(request), static_cast<std::uint64_t>(tid),
+                 addr, word(data)};
+    return result_of(ptrace_call(call));
+}
+
+int relay_waitid(idtype_t type, id_t id, siginfo_t& report, int options)
+{
+    Call call;
+    call.number = SYS_waitid;
+    call.args = {static_cast<std::uint64_t>(type), id, word(&report),
+                 static_cast<std::uint64_t>(options)};
+    return static_cast<int>(result_of(wait_for_report(call)));
+}
+
+pid_t relay_waitpid(pid_t pid, int& status, int options)
+{
+    Call call;
+    call.number = SYS_wait4;
+    call.args = {static_cast<std::uint64_t>(pid), word(&status),
+                 static_cast<std::uint64_t>(options)};
+    return static_cast<pid_t>(result_of(wait_for_status(call)));
+}
+
+void settle_calls()
+{
+    if (the_socket < 0 || ::gettid() != main_thread ||
+        (!is_unsettled && batch.head.n_bytes == 0))
+        return;
+    Call settle;
+    settle.number = relayed_settle;
+    Exchange(settle).run();
+}
+
+ssize_t write_memory(int mem, const void* from, std::size_t n_bytes, std::uint64_t at)
+{
+    settle_calls();
+    return ::pwrite(mem, from, n_bytes, static_cast<off_t>(at));
 }
 
 } // namespace dt::agent

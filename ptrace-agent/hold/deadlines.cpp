@@ -57,15 +57,29 @@ int look_in_ms(const AddressSpace& space)
     return space.budget.is_spent() ? 1 : look_again_ms;
 }
 
+// waitpid(2), also in a confined agent.
+static pid_t take_report(pid_t tid, WaitStatus& status, int options)
+{
+    return relays_calls() ? relay_waitpid(tid, status.raw, options)
+                          : waitpid(tid, &status.raw, options);
+}
+
+// waitid(2), also in a confined agent.
+static int see_report(idtype_t type, id_t id, siginfo_t& report, int options)
+{
+    return relays_calls() ? relay_waitid(type, id, report, options)
+                          : waitid(type, id, &report, options);
+}
+
 // Waits like waitpid(2), for any thread if tid is -1. If secure_hits() was called,
 // calls StopHandler::secure_hit() for each SIGTRAP before waitpid(2) takes the report.
 pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
 {
     if (!secures_hits_)
-        return waitpid(tid, &status.raw, __WALL | flags);
+        return take_report(tid, status, __WALL | flags);
     siginfo_t report{};
-    if (waitid(tid == -1 ? P_ALL : P_PID, tid == -1 ? 0 : static_cast<id_t>(tid),
-               &report, WEXITED | WSTOPPED | WNOWAIT | __WALL | flags) != 0)
+    if (see_report(tid == -1 ? P_ALL : P_PID, tid == -1 ? 0 : static_cast<id_t>(tid),
+                   report, WEXITED | WSTOPPED | WNOWAIT | __WALL | flags) != 0)
         return -1;
     if (report.si_pid == 0)
         return 0;
@@ -74,7 +88,7 @@ pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
         if (report.si_code == CLD_TRAPPED && report.si_status == SIGTRAP)
             handler_.secure_hit(*thread);
     }
-    pid_t reported = waitpid(report.si_pid, &status.raw, __WALL | WNOHANG);
+    pid_t reported = take_report(report.si_pid, status, __WALL | WNOHANG);
     if (reported != 0 || (flags & WNOHANG) != 0)
         return reported;
     errno = EINTR; // the thread was killed between the calls; its exit is reported next

@@ -228,22 +228,32 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
 // Returns whether the kernel has queued a signal that an instruction of the thread
 // raised. Ignores blocked signals. When an instruction raises a signal, the kernel
 // unblocks this signal. So a blocked signal comes from the program itself.
+//
+// Another process may have queued 100,000 signals for the thread. The kernel would need
+// seconds to list them all. So a signal that is not listed counts as raised by an
+// instruction if its number fits. If a process has sent it, it is only reported early.
 static bool has_raised_signal(const Thread& thread)
 {
-    siginfo_t queue[16];
+    constexpr int n_at_once = 16;
+    constexpr int max_listed = 8 * n_at_once;
+    siginfo_t queue[n_at_once];
     __ptrace_peeksiginfo_args args{}; // flags 0: the thread's own queue
-    args.nr = 16;
+    args.nr = n_at_once;
     std::uint64_t raised = 0;
-    for (long n = args.nr; n == args.nr; args.off += args.nr) {
+    long n = n_at_once;
+    for (; n == n_at_once && args.off < max_listed; args.off += n_at_once) {
         n = ptrace(PTRACE_PEEKSIGINFO, thread.tid, &args, queue);
         for (long i = 0; i < n; ++i) {
             if (is_synchronous(queue[i]))
                 raised |= signal_bit(queue[i].si_signo);
         }
     }
-    if (raised == 0)
+    const bool is_complete = n < n_at_once;
+    if (raised == 0 && is_complete)
         return false;
-    std::string status = thread_status(thread.process->pid, thread.tid);
+    const std::string status = thread_status(thread.process->pid, thread.tid);
+    if (!is_complete)
+        raised |= status_number(status, "SigPnd", 0, 16) & ~asynchronous_signals;
     return (raised & ~status_number(status, "SigBlk", 0, 16)) != 0;
 }
 

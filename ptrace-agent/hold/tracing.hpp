@@ -3,6 +3,8 @@
 // ESRCH, which means that the thread is about to exit.
 #pragma once
 
+#include "ptrace-agent/confine/relayed_calls.hpp"
+
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -16,14 +18,22 @@ constexpr int seize_options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
                               PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE |
                               PTRACE_O_TRACEEXEC;
 
+// ptrace(2) for a stopped thread, also in a confined agent.
+inline bool trace(int request, pid_t tid, std::uint64_t addr, const void* data)
+{
+    if (relays_calls())
+        return relay_ptrace(request, tid, addr, const_cast<void*>(data)) == 0;
+    return ptrace(static_cast<__ptrace_request>(request), tid, addr, data) == 0;
+}
+
 inline bool get_regs(pid_t tid, user_regs_struct& regs)
 {
-    return ptrace(PTRACE_GETREGS, tid, nullptr, &regs) == 0;
+    return trace(PTRACE_GETREGS, tid, 0, &regs);
 }
 
 inline bool set_regs(pid_t tid, const user_regs_struct& regs)
 {
-    return ptrace(PTRACE_SETREGS, tid, nullptr, &regs) == 0;
+    return trace(PTRACE_SETREGS, tid, 0, &regs);
 }
 
 inline bool set_gs_base(pid_t tid, std::uint64_t value)
@@ -43,23 +53,23 @@ inline void remove_gs_key(pid_t tid, std::uint64_t key)
 
 inline bool get_siginfo(pid_t tid, siginfo_t& info)
 {
-    return ptrace(PTRACE_GETSIGINFO, tid, nullptr, &info) == 0;
+    return trace(PTRACE_GETSIGINFO, tid, 0, &info);
 }
 
 inline bool set_siginfo(pid_t tid, const siginfo_t& info)
 {
-    return ptrace(PTRACE_SETSIGINFO, tid, nullptr, &info) == 0;
+    return trace(PTRACE_SETSIGINFO, tid, 0, &info);
 }
 
 // `mask` is the kernel's signal set, in which bit n - 1 is signal n.
 inline bool get_mask(pid_t tid, std::uint64_t& mask)
 {
-    return ptrace(PTRACE_GETSIGMASK, tid, sizeof mask, &mask) == 0;
+    return trace(PTRACE_GETSIGMASK, tid, sizeof mask, &mask);
 }
 
 inline bool set_mask(pid_t tid, std::uint64_t mask)
 {
-    return ptrace(PTRACE_SETSIGMASK, tid, sizeof mask, &mask) == 0;
+    return trace(PTRACE_SETSIGMASK, tid, sizeof mask, &mask);
 }
 
 inline bool get_event_message(pid_t tid, unsigned long& message)
@@ -69,8 +79,7 @@ inline bool get_event_message(pid_t tid, unsigned long& message)
 
 inline bool resume_thread(int request, pid_t tid, int signal)
 {
-    return ptrace(static_cast<__ptrace_request>(request), tid, nullptr,
-                  static_cast<long>(signal)) == 0;
+    return trace(request, tid, 0, reinterpret_cast<void*>(static_cast<long>(signal)));
 }
 
 constexpr std::uint64_t signal_bit(int signal)

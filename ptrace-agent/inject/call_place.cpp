@@ -2,6 +2,7 @@
 #include "ptrace-agent/inject/call_place.hpp"
 
 #include "ptrace-agent/address_space.hpp"
+#include "ptrace-agent/confine/relayed_calls.hpp"
 #include "ptrace-agent/inject/call_stub.hpp"
 
 #include <unistd.h>
@@ -13,7 +14,7 @@ void CallPlace::clear_stub(int mem, TargetAddr at)
 {
     std::vector<std::byte> zeros(call_stub().size());
     // Ignore a failure, because the process may have exited.
-    (void)!pwrite(mem, zeros.data(), zeros.size(), static_cast<off_t>(at.value));
+    (void)!write_memory(mem, zeros.data(), zeros.size(), at.value);
 }
 
 void CallPlace::remove_stub(AddressSpace& space)

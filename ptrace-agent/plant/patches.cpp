@@ -4,6 +4,7 @@
 #include "process/page_map.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/address_space.hpp"
+#include "ptrace-agent/confine/relayed_calls.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -252,8 +253,7 @@ void Patches::restore_in(pid_t child) const
                    static_cast<ssize_t>(bytes.size());
         },
         [&](TargetAddr at, std::span<std::byte> bytes) {
-            return pwrite(mem.get(), bytes.data(), bytes.size(),
-                          static_cast<off_t>(at.value)) ==
+            return write_memory(mem.get(), bytes.data(), bytes.size(), at.value) ==
                    static_cast<ssize_t>(bytes.size()); // fails if the child is dead
         });
 }

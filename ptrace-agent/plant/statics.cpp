@@ -2,6 +2,7 @@
 #include "ptrace-agent/plant/statics.hpp"
 
 #include "ptrace-agent/address_space.hpp"
+#include "ptrace-agent/confine/relayed_calls.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -107,12 +108,12 @@ std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr ju
 static bool change(int mem, TargetAddr semaphore, int by)
 {
     std::uint16_t count = 0;
-    auto at = static_cast<off_t>(semaphore.value);
-    if (pread(mem, &count, sizeof count, at) != sizeof count ||
+    if (pread(mem, &count, sizeof count, static_cast<off_t>(semaphore.value)) !=
+            sizeof count ||
         count == (by < 0 ? 0 : UINT16_MAX))
         return false;
     count = static_cast<std::uint16_t>(count + by);
-    return pwrite(mem, &count, sizeof count, at) == sizeof count;
+    return write_memory(mem, &count, sizeof count, semaphore.value) == sizeof count;
 }
 
 static TargetAddr list_at(TargetAddr image)
@@ -225,8 +226,7 @@ void Statics::lower_in(const AddressSpace& space, pid_t child) const
         return;
     const dt_u64 none = 0;
     if (TargetAddr image = space.runtime.image; image.value != 0)
-        (void)!pwrite(mem.get(), &none, sizeof none,
-                      static_cast<off_t>(list_at(image).value));
+        (void)!write_memory(mem.get(), &none, sizeof none, list_at(image).value);
     for (const auto& [at, place] : raised_)
         change(mem.get(), at, -1);
 }
@@ -248,7 +248,7 @@ void lower_left(int mem, pid_t pid, TargetAddr image)
     const dt_u64 none = 0;
     if (!read_at(mem, list + offsetof(dt_rt_raised_list, all),
                  std::as_writable_bytes(std::span(all))) ||
-        pwrite(mem, &none, sizeof none, static_cast<off_t>(list.value)) != sizeof none)
+        write_memory(mem, &none, sizeof none, list.value) != sizeof none)
         return;
     const std::vector<Mapping> mappings = mappings_of(pid);
     for (const dt_rt_raised& each : all)

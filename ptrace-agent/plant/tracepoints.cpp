@@ -3,6 +3,7 @@
 
 #include "base/page_bytes.hpp"
 #include "ptrace-agent/address_space.hpp"
+#include "ptrace-agent/confine/relayed_calls.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -217,8 +218,8 @@ void Tracepoints::restore_copy(pid_t child) const
             ++last;
         TargetAddr from = sorted[first]->at();
         std::size_t n = sorted[last - 1]->at() - from + 1;
-        auto offset = static_cast<off_t>(from.value);
-        if (pread(mem.get(), text, n, offset) != static_cast<ssize_t>(n))
+        if (pread(mem.get(), text, n, static_cast<off_t>(from.value)) !=
+            static_cast<ssize_t>(n))
             continue;
         bool changed = false;
         for (std::size_t i = first; i < last; ++i) {
@@ -229,7 +230,8 @@ void Tracepoints::restore_copy(pid_t child) const
             changed = true;
         }
         if (changed)
-            (void)!pwrite(mem.get(), text, n, offset); // fails if the child has exited
+            // Fails if the child has exited.
+            (void)!write_memory(mem.get(), text, n, from.value);
     }
 }
 

@@ -58,6 +58,23 @@ def the_other_target_is_released_when_dtrace_is_killed_during_such_a_wait(t):
 def a_thread_that_waits_for_its_vfork_child_does_not_delay_the_detach(t):
     attacked(t, b"v", b"vforked\n", interrupt)
 
+def a_target_with_many_queued_signals_does_not_delay_the_detach(t):
+    code = """import signal, threading
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN])
+for _ in range(60000): signal.pthread_kill(threading.get_ident(), signal.SIGRTMIN)
+print("ready", flush=True)
+input()"""
+    user = as_nobody() if os.geteuid() == 0 else []
+    with held(subprocess.Popen([*user, "/usr/bin/python3", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)) as target:
+        equal(Line(target.stdout).next(), b"ready\n", "the target")
+        began = time.monotonic()
+        done = t.run("-qn", "pid$target:libc.so.6:malloc:entry { @ = count(); } BEGIN { exit(0); }", "-p", str(target.pid),
+                     timeout=LIMIT_S)
+        took = time.monotonic() - began
+        equal((done.returncode, done.stderr), (0, ""), "dtrace")
+        if took > CIRCLES_S:
+            raise AssertionError(f"dtrace took {took:.1f} s to attach to the target and to detach from it")
+
 def a_target_that_is_given_up_is_named_and_the_other_stays_traced(t):
     with Circler(t) as hostile, Circler(t) as innocent, \
          Tracer(t, PROGRAM + " tick-10hz { @ticks = count(); }", hostile.pid, innocent.pid) as tracer:
@@ -292,6 +309,7 @@ def targets_that_attack_in_all_ways_are_given_up_at_the_same_time(t):
 TESTS = [a_thread_that_loops_in_injected_code_does_not_delay_the_detach,
          the_other_target_is_released_when_dtrace_is_killed_during_such_a_wait,
          a_thread_that_waits_for_its_vfork_child_does_not_delay_the_detach,
+         a_target_with_many_queued_signals_does_not_delay_the_detach,
          a_target_that_is_given_up_is_named_and_the_other_stays_traced,
          a_second_interrupt_ends_the_wait_for_the_release,
          the_text_of_a_frozen_target_is_restored,

@@ -351,8 +351,7 @@ def a_process_of_another_user_that_starts_later_is_traced(t):
                 order(process, "beat 21")
             equal(table(traced.finish(signal.SIGINT)), {"65534": 10, "65533": 20, "65532": 20})
 
-# With -x trust=confined, the agent of another user's domain has no rights. Its broker makes system calls for it.
-CONFINED = ("-x", "trust=confined")
+# The agent of another user's domain has no rights. Its broker makes system calls for it.
 
 def status_of(pid):
     """Returns the fields of /proc/PID/status."""
@@ -374,7 +373,7 @@ def as_user(user, code):
 
 def agents_of_other_users_have_no_rights(t):
     with targets(t, 65534, 65533, 0) as running:
-        traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }", *(process.pid for process in running), flags=CONFINED)
+        traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }", *(process.pid for process in running))
         ids = set()
         for process in running[:2]:
             agent, broker = agent_and_broker(process.pid)
@@ -394,17 +393,26 @@ def agents_of_other_users_have_no_rights(t):
         equal(status_of(tracer_of(running[2].pid))["Name"], ["ptrace-agent"], "the tracer of a process of dtrace's user")
         traced.finish(signal.SIGINT)
 
+def trust_user_gives_the_agents_of_other_users_the_rights_of_dtrace(t):
+    with targets(t, 65534) as (one,):
+        traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }", one.pid, flags=("-x", "trust=user"))
+        equal(status_of(tracer_of(one.pid))["Name"], ["ptrace-agent"], "the tracer")
+        equal(status_of(tracer_of(one.pid))["Uid"][0], "0", "user id of the agent")
+        order(one, "beat 100")
+        equal(table(traced.finish(signal.SIGINT)), {"65534": 100})
+
 def trust_confined_in_the_program_is_too_late(t):
     """The program is compiled after dtrace has attached to the targets."""
     with targets(t, 65534) as (one,):
-        done = t.run("-qn", "#pragma D option trust=confined\ntrusttest*:::beat { @ = count(); }", "-p", str(one.pid))
+        done = t.run("-qn", "#pragma D option trust=confined\ntrusttest*:::beat { @ = count(); }", "-x", "trust=user",
+                     "-p", str(one.pid))
         equal(done.returncode, 1)
         contains(done.stderr, "-x trust=confined must be set before targets of other users are named")
         released(one.pid)
 
 def a_user_cannot_kill_stop_or_trace_the_agent_of_its_processes(t):
     with targets(t, 65534) as (one,):
-        traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }", one.pid, flags=CONFINED)
+        traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }", one.pid)
         attack = """import ctypes, os, signal, sys
 libc = ctypes.CDLL(None, use_errno=True)
 done = []
@@ -456,7 +464,7 @@ def breakpoints_in_some_threads_of_another_user_do_not_hold_up_the_other_threads
     with held(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as process:
         ready(process)
         traced = Traced(t, f"pid{process.pid}:a.out:outer:,pid{process.pid}:a.out:inner: {{ @[tid] = count(); }}", process.pid,
-                        flags=(*CONFINED, "-x", "mechanism=int3"))
+                        flags=("-x", "mechanism=int3"))
         for _ in range(5):
             equal(order(process, ""), "done")
         equal(len(table(traced.finish(signal.SIGINT))), 5, "number of threads that fired probes")
@@ -466,7 +474,7 @@ def a_killed_agent_or_broker_harms_no_target(t):
         for victim in (0, 1):
             with targets(t, 65534, 65533) as (one, other):
                 session = Traced(t, "trusttest*:::beat { @[uid] = count(); }", one.pid, other.pid,
-                                 flags=(*CONFINED, "-x", f"mechanism={mechanism}"))
+                                 flags=("-x", f"mechanism={mechanism}"))
                 with held(session.process):
                     pair = agent_and_broker(one.pid)
                     order(one, "beat 10")
@@ -506,7 +514,7 @@ def a_set_user_id_program_keeps_its_privileges_if_another_user_is_traced(t):
         with held(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as process:
             equal(ready(process), "user 65534\n")
             session = Traced(t, f"pid{process.pid}:a.out:work:entry {{ @ = count(); }}", process.pid,
-                             flags=(*CONFINED, "-x", f"mechanism={mechanism}", *follow))
+                             flags=("-x", f"mechanism={mechanism}", *follow))
             with held(session.process):
                 output, _ = process.communicate("\n", timeout=30)
                 equal(output, "user 0\n", f"the set-user-ID program, {mechanism} {follow}")

@@ -5,6 +5,7 @@
 
 #include "base/fd.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/confine/relayed_calls.hpp"
 #include "ptrace-agent/hold/seize.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 
@@ -26,6 +27,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace dt;
@@ -322,6 +324,119 @@ TEST_F(ConfinedAgent, CannotUseAThreadWhoseStopWasNotReported)
                   return 0;
               }),
               0);
+}
+
+// The agent does not wait until the broker has made these changes.
+TEST_F(ConfinedAgent, ChangesAStoppedThreadBeforeTheThreadIsResumed)
+{
+    EXPECT_EQ(run([this] {
+                  constexpr std::uint64_t value = 0x1234567890;
+                  const pid_t pid = mine_->pid();
+                  user_regs_struct regs{};
+                  if (!seize_and_stop(pid) || !get_regs(pid, regs))
+                      return 1;
+                  regs.r15 = value;
+                  if (!set_regs(pid, regs) || !set_mask(pid, signal_bit(SIGUSR1)))
+                      return 2;
+                  std::uint64_t mask = 0;
+                  regs.r15 = 0;
+                  if (!get_regs(pid, regs) || regs.r15 != value ||
+                      !get_mask(pid, mask) || mask != signal_bit(SIGUSR1))
+                      return 3; // before the broker has made the changes
+                  int status = 0;
+                  if (!resume_thread(PTRACE_CONT, pid, 0) ||
+                      ::ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr) != 0 ||
+                      ::waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
+                      return 4;
+                  if (!get_regs(pid, regs) || regs.r15 != value ||
+                      !get_mask(pid, mask) || mask != signal_bit(SIGUSR1))
+                      return 5;
+                  regs.cs = 1; // not a selector of user space
+                  return set_regs(pid, regs) ? 6 : 0;
+              }),
+              0);
+}
+
+TEST_F(ConfinedAgent, WritesMemoryAfterEarlierChangesOfThreads)
+{
+    EXPECT_EQ(
+        run([this] {
+            const pid_t pid = mine_->pid();
+            const Fd status(
+                ::open(proc_path(pid, "status").c_str(), O_RDONLY | O_CLOEXEC));
+            const Fd mem(::open(proc_path(pid, "mem").c_str(), O_RDWR));
+            user_regs_struct regs{};
+            if (!seize_and_stop(pid) || !get_regs(pid, regs))
+                return 1;
+            for (int signal = SIGUSR1; signal < SIGTERM; ++signal) {
+                std::array<char, 4096> text{};
+                const std::uint64_t word = 0;
+                if (!set_mask(pid, signal_bit(signal)) ||
+                    write_memory(mem.get(), &word, sizeof word, regs.rsp - 4096) !=
+                        sizeof word ||
+                    ::pread(status.get(), text.data(), text.size() - 1, 0) <= 0)
+                    return 2;
+                if (status_number(text.data(), "SigBlk", 0, 16) != signal_bit(signal))
+                    return 3;
+            }
+            return 0;
+        }),
+        0);
+}
+
+// When a thread executes a program, it gets the id of the leader. If the leader was
+// stopped, the agent must receive the report of the exec, although it has not yet taken
+// the report of the leader's stop.
+TEST_F(ConfinedAgent, ReceivesAnExecThatReplacesAReportedStop)
+{
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const Fd reader(ends[0]), writer(ends[1]);
+    const pid_t target = ::fork();
+    if (target == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)!::setgroups(0, nullptr);
+        if (::setresgid(covered_user, covered_user, covered_user) != 0 ||
+            ::setresuid(covered_user, covered_user, covered_user) != 0)
+            ::_exit(1);
+        std::thread([&] {
+            char byte = 0;
+            if (::read(reader.get(), &byte, 1) == 1)
+                ::execl("/bin/sleep", "sleep", "1000", nullptr);
+            ::_exit(1);
+        }).detach();
+        for (;;)
+            ::pause();
+    }
+    while (status_number(read_proc_file(target, "status"), "Uid", 1) != covered_user ||
+           threads_of(target).size() != 2)
+        ::usleep(1000);
+    EXPECT_EQ(run([&] {
+                  for (const pid_t tid : threads_of(target))
+                      if (seize(tid) != 0)
+                          return 1;
+                  siginfo_t report{};
+                  if (::ptrace(PTRACE_INTERRUPT, target, nullptr, nullptr) != 0 ||
+                      ::waitid(P_PID, static_cast<id_t>(target), &report,
+                               WSTOPPED | WNOWAIT | __WALL) != 0 ||
+                      report.si_pid != target)
+                      return 2;
+                  (void)!::write(writer.get(), "x", 1);
+                  while (read_proc_file(target, "comm") != "sleep\n")
+                      ::usleep(1000);
+                  int status = 0;
+                  for (int n = 0; n < 2; ++n) {
+                      if (::waitpid(target, &status, __WALL) != target ||
+                          !WIFSTOPPED(status))
+                          return 3;
+                      if (status >> 16 == PTRACE_EVENT_EXEC)
+                          return 0;
+                  }
+                  return 4;
+              }),
+              0);
+    ::kill(target, SIGKILL);
+    ::waitpid(target, nullptr, 0);
 }
 
 TEST_F(ConfinedAgent, CannotBeKilledByTheUserOfItsTargets)
