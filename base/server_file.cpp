@@ -2,6 +2,7 @@
 #include "base/server_file.hpp"
 
 #include "base/clock_ns.hpp"
+#include "base/fd_message.hpp"
 #include "base/no_signals.hpp"
 #include "base/seccomp_filter.hpp"
 
@@ -16,6 +17,7 @@
 #include <fstream>
 #include <mutex>
 #include <poll.h>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <sys/mman.h>
@@ -40,7 +42,7 @@ constexpr std::uint64_t max_copied_bytes = std::uint64_t{1} << 30;
 constexpr long fuse_magic = 0x65735546; // FUSE_SUPER_MAGIC
 constexpr int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 
-// The child's reply. A descriptor accompanies it if `opened` is not 0.
+// The child's reply. A descriptor accompanies it if `opened` is 1.
 struct Reply {
     std::uint64_t inode = 0;
     std::uint32_t major = 0, minor = 0;
@@ -117,22 +119,9 @@ int open_found(int found, std::uint64_t max_bytes, Reply& reply)
 
 void send(int socket, Reply reply, int fd)
 {
-    iovec part{&reply, sizeof reply};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof fd)> control{};
-    if (fd >= 0) {
-        reply.opened = 1;
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        cmsghdr* rights = CMSG_FIRSTHDR(&message);
-        rights->cmsg_level = SOL_SOCKET;
-        rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(sizeof fd);
-        std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
-    }
-    (void)::sendmsg(socket, &message, MSG_NOSIGNAL);
+    reply.opened = fd >= 0 ? 1 : 0;
+    (void)send_with_fds(socket, std::as_bytes(std::span(&reply, 1)),
+                        std::span(&fd, reply.opened));
 }
 
 // The child may outlive its parent, so it keeps no descriptor of it. Otherwise, for
@@ -167,23 +156,12 @@ bool wait_for(const Fd& socket)
 ServerFile receive(const Fd& socket)
 {
     Reply reply;
-    iovec part{&reply, sizeof reply};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
     ServerFile result;
-    if (::recvmsg(socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) !=
-            sizeof reply ||
-        reply.opened == 0)
-        return result;
-    int fd = -1;
-    if (const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-        rights != nullptr && rights->cmsg_type == SCM_RIGHTS)
-        std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
-    result.file = Fd(fd);
+    const ReceivedFds received =
+        receive_with_fds(socket.get(), std::as_writable_bytes(std::span(&reply, 1)),
+                         std::span(&result.file, 1), MSG_DONTWAIT);
+    if (received.n_bytes != sizeof reply)
+        return {};
     result.is_copy = reply.is_copy != 0;
     result.major = reply.major;
     result.minor = reply.minor;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "process/jail/channel.hpp"
 
+#include "base/fd_message.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -68,24 +70,7 @@ bool Channel::is_readable() const
 Result<Ok> Channel::send_all(std::span<const std::byte> bytes, std::span<const int> fds)
 {
     while (!bytes.empty()) {
-        iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
-        msghdr message{};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * max_fds)> control{};
-        if (!fds.empty()) {
-            message.msg_control = control.data();
-            message.msg_controllen = CMSG_SPACE(fds.size_bytes());
-            cmsghdr* rights = CMSG_FIRSTHDR(&message);
-            rights->cmsg_level = SOL_SOCKET;
-            rights->cmsg_type = SCM_RIGHTS;
-            rights->cmsg_len = CMSG_LEN(fds.size_bytes());
-            std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
-        }
-        const ssize_t n =
-            ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
+        const ssize_t n = send_with_fds(socket_.get(), bytes, fds, MSG_DONTWAIT);
         if (n < 0 && errno == EAGAIN) {
             if (auto ready = wait_(socket_.get(), POLLOUT); !ready)
                 return ready;
@@ -104,42 +89,21 @@ Result<Ok> Channel::send_all(std::span<const std::byte> bytes, std::span<const i
 Result<Ok> Channel::receive_all(std::span<std::byte> into, std::vector<Fd>* fds)
 {
     while (!into.empty()) {
-        iovec part{into.data(), into.size()};
-        msghdr message{};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * max_fds)> control{};
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        const ssize_t n =
-            ::recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN) {
+        std::array<Fd, max_fds> arrived;
+        const ReceivedFds received =
+            receive_with_fds(socket_.get(), into, arrived, MSG_DONTWAIT);
+        if (received.n_bytes < 0 && errno == EAGAIN) {
             if (auto ready = wait_(socket_.get(), POLLIN); !ready)
                 return ready;
             continue;
         }
-        std::vector<Fd> arrived;
-        for (cmsghdr* rights = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-             rights != nullptr; rights = CMSG_NXTHDR(&message, rights)) {
-            if (rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS)
-                continue;
-            for (std::size_t at = 0; at + CMSG_LEN(sizeof(int)) <= rights->cmsg_len;
-                 at += sizeof(int)) {
-                int fd = -1;
-                std::memcpy(&fd, CMSG_DATA(rights) + at, sizeof fd);
-                arrived.emplace_back(fd);
-            }
-        }
-        if (n <= 0)
+        if (received.n_bytes <= 0)
             return gone();
-        if ((fds == nullptr && !arrived.empty()) ||
-            (message.msg_flags & MSG_CTRUNC) != 0)
+        if ((fds == nullptr && received.n_fds != 0) || received.has_more)
             return Error{Code::corrupt, "a message has unexpected descriptors"};
-        for (Fd& fd : arrived)
-            fds->push_back(std::move(fd));
-        into = into.subspan(static_cast<std::size_t>(n));
+        for (std::size_t i = 0; i < received.n_fds; i++)
+            fds->push_back(std::move(arrived[i]));
+        into = into.subspan(static_cast<std::size_t>(received.n_bytes));
     }
     return Ok{};
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "process/jail/start_jailed.hpp"
 
+#include "base/fd_message.hpp"
 #include "base/no_signals.hpp"
 
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <cstddef>
 #include <fcntl.h>
+#include <span>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -35,44 +37,20 @@ void reset_signals()
 // Sends one byte, with a descriptor unless `fd` is empty.
 void send_descriptor(const Fd& socket, const Fd& fd)
 {
-    char byte = 0;
-    iovec part{&byte, 1};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    if (fd) {
-        const int number = fd.get();
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        cmsghdr* rights = CMSG_FIRSTHDR(&message);
-        rights->cmsg_level = SOL_SOCKET;
-        rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(sizeof number);
-        std::memcpy(CMSG_DATA(rights), &number, sizeof number);
-    }
-    (void)::sendmsg(socket.get(), &message, MSG_NOSIGNAL);
+    const std::byte byte{};
+    const int number = fd.get();
+    (void)send_with_fds(socket.get(), std::span(&byte, 1),
+                        std::span(&number, fd ? 1U : 0U));
 }
 
 // Receives what send_descriptor() has sent. Does not wait.
 Fd receive_descriptor(const Fd& socket)
 {
-    char byte = 0;
-    iovec part{&byte, 1};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    if (::recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1)
-        return {};
-    const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS)
-        return {};
-    int number = -1;
-    std::memcpy(&number, CMSG_DATA(rights), sizeof number);
-    return Fd(number);
+    std::byte byte{};
+    Fd fd;
+    receive_with_fds(socket.get(), std::span(&byte, 1), std::span(&fd, 1),
+                     MSG_DONTWAIT);
+    return fd;
 }
 
 // Forks again and returns in the grandchild, so that init becomes its parent. The

@@ -8,6 +8,7 @@
 // descriptor and checks that the descriptor refers to the expected file.
 #include "ptrace-agent/inject/remote_mappings.hpp"
 
+#include "base/fd_message.hpp"
 #include "base/page_bytes.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
@@ -185,20 +186,8 @@ static bool arrives(int socket, std::uint64_t number)
 static Result<Ok> send_fds(int socket, const std::array<int, 3>& fds,
                            std::uint64_t number)
 {
-    iovec data{&number, sizeof number};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)]{};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof fds);
-    std::memcpy(CMSG_DATA(header), fds.data(), sizeof fds);
-    if (sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) !=
-        static_cast<ssize_t>(sizeof number))
+    if (send_with_fds(socket, std::as_bytes(std::span(&number, 1)), fds,
+                      MSG_DONTWAIT) != static_cast<ssize_t>(sizeof number))
         return errno_error("send the arena's descriptors");
     return Ok{};
 }
