@@ -23,7 +23,7 @@ ssize_t send_with_fds(int socket, std::span<const std::byte> bytes,
 struct ReceivedFds {
     ssize_t n_bytes = -1; // the result of recvmsg(2)
     std::size_t n_fds = 0;
-    // The message had more descriptors than there was room for. These are closed.
+    // There was no room for more descriptors of the message. These are closed.
     bool has_more = false;
 };
 

@@ -53,7 +53,7 @@ struct Reply {
 std::mutex killed_mutex;
 std::vector<pid_t> killed;
 std::atomic<int> n_timeouts;
-// The device of the last file whose server did not reply.
+// The device of the last file for which no reply came.
 std::atomic<std::uint64_t> silent_device;
 
 void collect_killed()

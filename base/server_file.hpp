@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opens files on file systems whose server may not reply (FUSE).
+// Opens files on file systems with a server that may not reply (FUSE).
 //
 //   dtrace ──fork──> child ──open, fstat, read──> server of the file system
 //          <──────── a descriptor, or nothing within the deadline
