@@ -115,14 +115,27 @@ void Agent::end_exited()
         end_session(*ended);
 }
 
+// Returns whether a process may begin a session. Its user and its process id are from
+// the kernel.
+//
+//   agent        accepts
+//   any          root, if it may control every process
+//   unconfined   the user and trust domain of the client that has started the agent
+bool Agent::admits(const Door::Caller& caller) const
+{
+    if (caller.user == 0 && is_privileged(caller.pid))
+        return true;
+    if (is_confined() || caller.user != door_.owner())
+        return false;
+    const auto domain = trust_domain_of(caller.pid);
+    return domain && domain == domain_;
+}
+
 // Begins a session for each client that has knocked at the door.
 void Agent::admit_clients()
 {
     for (Door::Caller& caller : door_.take()) {
-        // A confined agent may not examine processes outside its domain. All processes
-        // with CAP_SYS_PTRACE that are not sandboxed are in one domain.
-        const auto domain = is_confined() ? std::nullopt : trust_domain_of(caller.pid);
-        if (is_confined() ? !is_privileged(caller.pid) : !domain || domain != domain_)
+        if (!admits(caller))
             continue;
         SessionSet taken;
         for (auto& [pid, process] : tracees_.processes())

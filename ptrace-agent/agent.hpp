@@ -45,6 +45,7 @@ public:
 
 private:
     // Defined in agent.cpp or in this file.
+    bool admits(const Door::Caller& caller) const;
     void admit_clients();
     void serve_clients();
     void serve(AgentSession& session);

@@ -177,18 +177,19 @@ bool Targets::handle_events_of(std::size_t domain, std::uint64_t until_ns)
             break;
         }
         case AgentEvent::forked:
-            if (event.status == 0)
+            if (event.status == 0 ||
+                !s_.processes.follow(domain, event.pid, event.child))
                 break;
-            s_.processes.follow(domain, event.pid, event.child);
             s_.probes.inherit(event.pid, event.child);
             if (ps_prochandle* child = s_.processes.find(domain, event.child);
                 child != nullptr && process != nullptr)
                 child->program_probes = process->program_probes;
             break;
         case AgentEvent::given_up:
-            s_.report(process, event.text);
-            if (process == nullptr || !process->leave(HoldState::lost))
+            if (process == nullptr || !process->is_held())
                 break;
+            s_.report(process, event.text);
+            process->leave(HoldState::lost);
             forget_sites(event.pid);
             s_.listener.process(process, nullptr);
             break;
@@ -222,7 +223,10 @@ void Targets::lose_agent(std::size_t domain, const std::string& why)
                         " is no longer traced: " + why);
         if (process->has_breakpoints)
             reports_.report_danger(*process);
-        lower_semaphores(process->pid);
+        // The agent of another user may have let the process exit, and hidden this.
+        if (AgentClient* agent = s_.processes.agent(domain);
+            agent == nullptr || !agent->is_foreign())
+            lower_semaphores(process->pid);
         forget_sites(process->pid);
         s_.listener.process(process, nullptr);
     }

@@ -200,22 +200,103 @@ def sessions_of_root_may_share_a_process_of_another_user(t):
             equal(found(b.finish(), "entries"), 2 * target.n, "calls that the second session saw")
             released(target)
 
-def a_process_that_the_dtrace_of_another_user_traces_is_refused(t):
+def of_both_users(t):
+    """Returns the commands of dtrace for an ordinary user and for root, and the command of the victim for that user."""
     if os.geteuid() != 0:
         raise Skip("needs root")
     command = of_another_user(t, "rounds")
-    t.scratch.chmod(0o777)
-    for first, second in (([], as_nobody()), (as_nobody(), [])):
+    t.scratch.chmod(0o777) # the sessions write their output there
+    return [*as_nobody(), t.dtrace], [t.dtrace], command
+
+def root_may_join_the_agent_of_a_user(t):
+    """Each session counts its own calls, in all combinations of mechanisms. Either session may end first."""
+    user, root, command = of_both_users(t)
+    for flags in itertools.product(BOTH, repeat=2):
+        for first_to_end in (0, 1):
+            for program in (PROGRAMS[0], PROGRAMS[1]):
+                with Rounds(t, command=command) as target:
+                    a = Tracer(t, PROGRAMS[3], target.pid, flags=flags[0], command=user)
+                    target.call()
+                    b = Tracer(t, program, target.pid, flags=flags[1], command=root)
+                    target.call()
+                    tracers = [(a, 2), (b, 1)]
+                    tracer, n = tracers.pop(first_to_end)
+                    equal(found(tracer.finish(), "entries"), n * target.n, "calls that the session saw which ended first")
+                    target.call()
+                    tracer, n = tracers.pop()
+                    equal(found(tracer.finish(), "entries"), (n + 1) * target.n, "calls that the other session saw")
+                    released(target)
+
+def sessions_of_root_and_of_a_user_may_be_killed_or_stopped(t):
+    user, root, command = of_both_users(t)
+    for victim, how in itertools.product((0, 1), (signal.SIGKILL, signal.SIGSTOP)):
         with Rounds(t, command=command) as target:
-            tracer = Tracer(t, COUNT, target.pid, command=[*first, t.dtrace])
-            done = subprocess.run([*second, t.dtrace, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
+            tracers = [Tracer(t, COUNT, target.pid, command=each) for each in (user, root)]
+            target.call()
+            tracers[victim].process.send_signal(how)
+            try:
+                target.call()
+                equal(found(tracers[1 - victim].finish(), "entries"), 2 * target.n, "calls")
+            finally:
+                tracers[victim].process.kill()
+                tracers[victim].process.communicate(timeout=20)
+            released(target)
+
+def root_comes_and_goes_while_a_user_traces(t):
+    user, root, command = of_both_users(t)
+    with Rounds(t, command=command) as target:
+        permanent = Tracer(t, COUNT, target.pid, command=user)
+        for n in range(5):
+            tracers = [Tracer(t, PROGRAMS[k], target.pid, flags=BOTH[n % 2], command=root) for k in (0, 1)]
+            target.call()
+            for tracer in tracers:
+                equal(found(tracer.finish(), "entries"), target.n, "calls")
+            target.call()
+        equal(found(permanent.finish(), "entries"), 10 * target.n, "calls")
+        released(target)
+
+def the_clauses_of_roots_dtrace_use_memory_that_the_agent_of_a_user_does_not_map(t):
+    """A program that needs shared memory for these clauses is refused."""
+    user, root, command = of_both_users(t)
+    with Rounds(t, command=command) as target:
+        first = Tracer(t, COUNT, target.pid, command=user)
+        ticks = Tracer(t, COUNT + " BEGIN { n = 3; } tick-100 { @ticks = count(); } " "pid$target:a.out:work:entry /n == 3/ "
+                       '{ @equal = count(); } END { printa("equal %@d\\n", @equal); printa("ticks %@d\\n", @ticks); }',
+                       target.pid, command=root)
+        agent = tracer_of(target.pid)
+        maps = pathlib.Path(f"/proc/{agent}/maps").read_text()
+        equal(maps.count("/memfd:dtrace-private"), 2, "private parts that the agent maps, one of each session")
+        own = pathlib.Path(f"/proc/{ticks.process.pid}/maps").read_text()
+        inodes = lambda text: {line.split()[4] for line in text.splitlines() if "/memfd:dtrace-private" in line}
+        equal(len(inodes(own)), 2, "private parts of root's session")
+        equal(len(inodes(own) - inodes(maps)), 1, "private parts that only root's session maps")
+        target.call()
+        out = ticks.finish()
+        equal((found(out, "entries"), found(out, "equal")), (target.n, target.n), "calls")
+        equal(found(out, "ticks") > 0, True, "ticks")
+        done = t.run("-qn", "BEGIN { n = 0; } pid$target:a.out:work:entry { n++; } tick-100 { printf(\"%d\", n); }",
+                     "-p", str(target.pid))
+        equal(done.returncode, 1)
+        contains(done.stderr, "a dtrace of another user traces one of the targets, and the program shares the variable n")
+        done = t.run("-qn", COUNT, "-x", "trust=all", "-p", str(target.pid))
+        equal(done.returncode, 1)
+        contains(done.stderr, "trace the process without -x trust=all")
+        first.finish()
+        released(target)
+
+def a_user_may_not_join_the_agent_of_root_or_of_another_user(t):
+    user, root, command = of_both_users(t)
+    other = [*as_nobody(65533), t.dtrace]
+    for first, second, why in ((root, user, "start that dtrace with -x trust=confined, or run this dtrace as root"),
+                               (user, other, "run this dtrace as that user or as root")):
+        with Rounds(t, command=command) as target:
+            tracer = Tracer(t, COUNT, target.pid, command=first)
+            done = subprocess.run([*second, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
                                   capture_output=True, text=True, timeout=60)
             equal(done.returncode, 1, done.stderr)
-            agent = tracer_of(target.pid)
-            if pathlib.Path(f"/proc/{agent}/comm").read_text() == "ptrace-broker\n": # the agent is its parent
-                agent = int(re.search(r"^PPid:\s*(\d+)", pathlib.Path(f"/proc/{agent}/status").read_text(), re.M)[1])
-            contains(done.stderr, f"failed to grab pid {target.pid}: process {agent} (ptrace-agent) belongs to a dtrace of "
-                                  "another user")
+            contains(done.stderr, f"failed to grab pid {target.pid}: process {tracer_of(target.pid)} (ptrace-agent) belongs to "
+                                  "a dtrace of another user")
+            contains(done.stderr, why)
             target.call()
             equal(found(tracer.finish(), "entries"), target.n, "calls")
             released(target)
@@ -299,7 +380,7 @@ def an_ordinary_user_may_have_several_sessions(t):
             equal(found(tracer.finish(), "entries"), target.n, "calls")
         released(target)
 
-TESTS = tests_in(globals(), arenas, released, exits_seen)
+TESTS = tests_in(globals(), arenas, released, exits_seen, of_both_users)
 
 if __name__ == "__main__":
     main(TESTS)
