@@ -156,6 +156,8 @@ std::int64_t Broker::serve()
         return send_signal();
     case SYS_kcmp:
         return compare_memory();
+    case compare_domain:
+        return access_.is_domain_of(pid_arg(0)) ? 1 : 0;
     default:
         return -EPERM;
     }

@@ -18,8 +18,11 @@
 
 namespace dt::agent {
 
+// Not a system call: compares the domain of a process with that of the agent.
+constexpr std::int32_t compare_domain = -1;
+
 struct RelayedCall {
-    std::int32_t call = 0; // SYS_openat, SYS_ptrace, ...
+    std::int32_t call = 0; // SYS_openat, SYS_ptrace, ..., or compare_domain
     std::uint32_t n_bytes = 0;
     // The arguments of the system call. An argument that is an address has no meaning
     // for the broker.

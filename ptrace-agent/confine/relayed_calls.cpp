@@ -323,6 +323,14 @@ void handle_call(int, siginfo_t* info, void* context)
 
 } // namespace
 
+bool is_in_confined_domain(pid_t pid)
+{
+    Call call;
+    call.number = compare_domain;
+    call.args[0] = static_cast<std::uint64_t>(pid);
+    return Exchange(call).run() == 1;
+}
+
 Result<Ok> relay_calls(int socket, int bell)
 {
     the_socket = socket;

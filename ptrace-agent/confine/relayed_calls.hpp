@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 
 #include <array>
+#include <sys/types.h>
 
 namespace dt::agent {
 
@@ -20,5 +21,9 @@ extern const std::array<int, 13> relayed_calls;
 // Installs the handler. `bell` is the eventfd that the broker writes when a target has
 // stopped or exited.
 Result<Ok> relay_calls(int socket, int bell);
+
+// Returns whether the process is in the domain of the agent's targets. Must be called in
+// the main thread of a confined agent.
+bool is_in_confined_domain(pid_t pid);
 
 } // namespace dt::agent

@@ -18,6 +18,13 @@ PROGRAMS = (
     'END { printa("entries %@d\\n", @entries); }',
 )
 
+# Executes a command in a sandbox. The filter permits everything.
+SANDBOX = ("import ctypes, os, sys; libc = ctypes.CDLL(None); libc.prctl(38, 1, 0, 0, 0); "
+           "filter = ctypes.create_string_buffer(b'\\x06\\0\\0\\0\\0\\0\\xff\\x7f'); "
+           "class_ = type('P', (ctypes.Structure,), {'_fields_': [('n', ctypes.c_ushort), ('f', ctypes.c_void_p)]}); "
+           "program = class_(1, ctypes.addressof(filter)); "
+           "assert libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0; os.execv(sys.argv[1], sys.argv[1:])")
+
 class Rounds(Holder):
     """The victim `rounds`, whose threads call work() when the test requests it."""
     def __init__(self, t, threads=2, n=1000, command=None):
@@ -208,16 +215,17 @@ def of_both_users(t):
     t.scratch.chmod(0o777) # the sessions write their output there
     return [*as_nobody(), t.dtrace], [t.dtrace], command
 
-def root_may_join_the_agent_of_a_user(t):
+CONFINED = ("-x", "trust=confined") # the agent of root then accepts sessions of the targets' user
+
+def counts_are_exact(t, command, first, second, first_flags):
     """Each session counts its own calls, in all combinations of mechanisms. Either session may end first."""
-    user, root, command = of_both_users(t)
     for flags in itertools.product(BOTH, repeat=2):
         for first_to_end in (0, 1):
             for program in (PROGRAMS[0], PROGRAMS[1]):
                 with Rounds(t, command=command) as target:
-                    a = Tracer(t, PROGRAMS[3], target.pid, flags=flags[0], command=user)
+                    a = Tracer(t, PROGRAMS[3], target.pid, flags=(*first_flags, *flags[0]), command=first)
                     target.call()
-                    b = Tracer(t, program, target.pid, flags=flags[1], command=root)
+                    b = Tracer(t, program, target.pid, flags=flags[1], command=second)
                     target.call()
                     tracers = [(a, 2), (b, 1)]
                     tracer, n = tracers.pop(first_to_end)
@@ -227,11 +235,11 @@ def root_may_join_the_agent_of_a_user(t):
                     equal(found(tracer.finish(), "entries"), (n + 1) * target.n, "calls that the other session saw")
                     released(target)
 
-def sessions_of_root_and_of_a_user_may_be_killed_or_stopped(t):
-    user, root, command = of_both_users(t)
+def either_may_be_killed_or_stopped(t, command, first, second, first_flags):
     for victim, how in itertools.product((0, 1), (signal.SIGKILL, signal.SIGSTOP)):
         with Rounds(t, command=command) as target:
-            tracers = [Tracer(t, COUNT, target.pid, command=each) for each in (user, root)]
+            tracers = [Tracer(t, COUNT, target.pid, flags=flags, command=each)
+                       for each, flags in ((first, first_flags), (second, ()))]
             target.call()
             tracers[victim].process.send_signal(how)
             try:
@@ -242,18 +250,72 @@ def sessions_of_root_and_of_a_user_may_be_killed_or_stopped(t):
                 tracers[victim].process.communicate(timeout=20)
             released(target)
 
-def root_comes_and_goes_while_a_user_traces(t):
-    user, root, command = of_both_users(t)
+def others_come_and_go(t, command, first, second, first_flags):
     with Rounds(t, command=command) as target:
-        permanent = Tracer(t, COUNT, target.pid, command=user)
+        permanent = Tracer(t, COUNT, target.pid, flags=first_flags, command=first)
         for n in range(5):
-            tracers = [Tracer(t, PROGRAMS[k], target.pid, flags=BOTH[n % 2], command=root) for k in (0, 1)]
+            tracers = [Tracer(t, PROGRAMS[k], target.pid, flags=BOTH[n % 2], command=second) for k in (0, 1)]
             target.call()
             for tracer in tracers:
                 equal(found(tracer.finish(), "entries"), target.n, "calls")
             target.call()
         equal(found(permanent.finish(), "entries"), 10 * target.n, "calls")
         released(target)
+
+def root_may_join_the_agent_of_a_user(t):
+    user, root, command = of_both_users(t)
+    counts_are_exact(t, command, user, root, ())
+
+def root_and_the_user_whose_agent_it_joined_may_be_killed_or_stopped(t):
+    user, root, command = of_both_users(t)
+    either_may_be_killed_or_stopped(t, command, user, root, ())
+
+def root_comes_and_goes_at_the_agent_of_a_user(t):
+    user, root, command = of_both_users(t)
+    others_come_and_go(t, command, user, root, ())
+
+def a_user_may_join_the_confined_agent_of_root(t):
+    user, root, command = of_both_users(t)
+    counts_are_exact(t, command, root, user, CONFINED)
+
+def root_and_a_user_at_its_confined_agent_may_be_killed_or_stopped(t):
+    user, root, command = of_both_users(t)
+    either_may_be_killed_or_stopped(t, command, root, user, CONFINED)
+
+def a_user_comes_and_goes_at_the_confined_agent_of_root(t):
+    user, root, command = of_both_users(t)
+    others_come_and_go(t, command, root, user, CONFINED)
+
+def a_user_may_join_only_for_processes_that_it_may_trace_itself(t):
+    """Root traces a process that is not dumpable, and a user may not read the memory of such a process."""
+    user, root, _ = of_both_users(t)
+    code = ("import ctypes, sys; assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0; print('ready', flush=True); " # PR_SET_DUMPABLE
+            "sys.stdin.readline()")
+    python = subprocess.Popen([*as_nobody(), PYTHON, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    exits = 'pid$target:libc.so.6:_exit:entry { @entries = count(); } END { printa("entries %@d\\n", @entries); }'
+    with held(python):
+        equal(Line(python.stdout).next(), b"ready\n")
+        tracer = Tracer(t, exits, python.pid, flags=CONFINED, command=root)
+        done = subprocess.run([*user, "-qn", "BEGIN { exit(0); }", "-p", str(python.pid)], capture_output=True, text=True,
+                              timeout=60)
+        equal(done.returncode, 1, done.stderr)
+        contains(done.stderr, "not permitted: it is not dumpable")
+        python.communicate(b"\n", timeout=30)
+        equal(found(tracer.finish(signum=None), "entries"), 1, "exits")
+
+def the_confined_agent_of_root_refuses_other_users_and_sandboxes(t):
+    user, root, command = of_both_users(t)
+    sandboxed = [*as_nobody(), PYTHON, "-c", SANDBOX, t.dtrace]
+    for second in ([*as_nobody(65533), t.dtrace], sandboxed):
+        with Rounds(t, command=command) as target:
+            tracer = Tracer(t, COUNT, target.pid, flags=CONFINED, command=root)
+            done = subprocess.run([*second, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
+                                  capture_output=True, text=True, timeout=60)
+            equal(done.returncode, 1, done.stderr)
+            contains(done.stderr, "its ptrace-agent does not accept this dtrace")
+            target.call()
+            equal(found(tracer.finish(), "entries"), target.n, "calls")
+            released(target)
 
 def the_clauses_of_roots_dtrace_use_memory_that_the_agent_of_a_user_does_not_map(t):
     """A program that needs shared memory for these clauses is refused."""
@@ -287,7 +349,7 @@ def the_clauses_of_roots_dtrace_use_memory_that_the_agent_of_a_user_does_not_map
 def a_user_may_not_join_the_agent_of_root_or_of_another_user(t):
     user, root, command = of_both_users(t)
     other = [*as_nobody(65533), t.dtrace]
-    for first, second, why in ((root, user, "start that dtrace with -x trust=confined, or run this dtrace as root"),
+    for first, second, why in (([*root, "-x", "trust=user"], user, "start that dtrace with -x trust=confined, or run this dtrace as root"),
                                (user, other, "run this dtrace as that user or as root")):
         with Rounds(t, command=command) as target:
             tracer = Tracer(t, COUNT, target.pid, command=first)
@@ -305,13 +367,7 @@ def a_sandboxed_process_of_the_same_user_gets_no_session(t):
     """It must not trace processes outside its sandbox through the agent of another dtrace."""
     with Rounds(t) as target:
         first = Tracer(t, COUNT, target.pid)
-        # The filter permits everything.
-        code = ("import ctypes, os, sys; libc = ctypes.CDLL(None); libc.prctl(38, 1, 0, 0, 0); "
-                "filter = ctypes.create_string_buffer(b'\\x06\\0\\0\\0\\0\\0\\xff\\x7f'); "
-                "class_ = type('P', (ctypes.Structure,), {'_fields_': [('n', ctypes.c_ushort), ('f', ctypes.c_void_p)]}); "
-                "program = class_(1, ctypes.addressof(filter)); "
-                "assert libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0; os.execv(sys.argv[1], sys.argv[1:])")
-        done = subprocess.run([PYTHON, "-c", code, t.dtrace, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
+        done = subprocess.run([PYTHON, "-c", SANDBOX, t.dtrace, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
                               capture_output=True, text=True, timeout=60)
         equal(done.returncode, 1, done.stderr)
         contains(done.stderr, "its ptrace-agent does not accept this dtrace")

@@ -109,14 +109,15 @@ TEST(Sessions, HaveDifferentNumbers)
     taken.set(0).set(2); // targets still use the memory of these sessions
     std::set<unsigned> numbers;
     for (unsigned i = 0; i < agent::max_sessions - 2; i++) {
-        agent::AgentSession* session = sessions.add(connect(), taken);
+        agent::AgentSession* session =
+            sessions.add(agent::ClientLink(connect()), taken);
         ASSERT_NE(session, nullptr);
         EXPECT_FALSE(taken.test(session->number));
         EXPECT_TRUE(numbers.insert(session->number).second);
     }
-    EXPECT_EQ(sessions.add(connect(), taken), nullptr);
+    EXPECT_EQ(sessions.add(agent::ClientLink(connect()), taken), nullptr);
     sessions.remove(5);
-    agent::AgentSession* session = sessions.add(connect(), taken);
+    agent::AgentSession* session = sessions.add(agent::ClientLink(connect()), taken);
     ASSERT_NE(session, nullptr);
     EXPECT_EQ(session->number, 5u);
 }
