@@ -5,13 +5,13 @@
 //                                └─> broker ──ptrace──> targets of this user's domain
 //
 // The broker limits the agent to processes that the user controls, so a guest that takes
-// over the agent gains no rights over others. A guest may only trace processes that the
-// agent already traces, and only those to which the user could attach. It cannot start or
-// kill processes, and its memory in the agent is limited.
+// over the agent gains no rights. A guest may only trace processes that the agent already
+// traces, and only those to which the user could attach. It cannot start or kill
+// processes, and its memory in the agent is limited.
 //
 // A guest can disturb root's session at these processes only as a target of the user can:
-// the user can kill the processes, and can write to the memory that they share with root's
-// session.
+// the user can kill the processes, and can write to the memory that they share with
+// root's session.
 #pragma once
 
 #include "base/result.hpp"

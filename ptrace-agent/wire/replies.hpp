@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reads the messages that an agent sends to its client.
 //
-// The agent may be a program of another user, who can send anything. So each function
+// The agent may be a program of another user, which can send anything. So each function
 // checks every value, and uses memory only in proportion to the size of the message.
 #pragma once
 
