@@ -179,6 +179,22 @@ def each_session_samples_the_threads(t):
         equal(found(b.finish(), "entries") > 0, True, "samples of the second session")
         released(target)
 
+def a_session_with_a_high_rate_takes_no_samples_from_another(t):
+    """Each session may use 5 % of the threads' time. The second session exceeds this."""
+    program = 'profile-%d { @entries = count(); } END { printa("entries %%@d\\n", @entries); }'
+    samples = []
+    for n_others in (0, 3):
+        with Rounds(t, threads=1, n=1_000_000_000) as target:
+            first = Tracer(t, program % 199, target.pid)
+            others = [Tracer(t, program % 4999, target.pid) for _ in range(n_others)]
+            os.write(target.process.stdin.fileno(), b"x")
+            time.sleep(2)
+            samples.append(found(first.finish(), "entries"))
+            for other in others:
+                other.finish()
+            end_of(target.process)
+    equal(samples[1] > samples[0] // 2, True, f"samples without and with other sessions: {samples}")
+
 def a_process_that_another_tracer_traces_is_refused(t):
     with Rounds(t) as target:
         tracer = subprocess.Popen([PYTHON, "-c", "import ctypes, sys\n"
