@@ -66,7 +66,10 @@ struct ps_prochandle {
     const pid_t pid;
     dt::TargetKind kind;
     std::size_t domain = 0; // the number of its agent: an index for Processes::agent()
-    dt::Fd pidfd;           // only if the agent belongs to another user
+    // Only if the agent belongs to another user: a descriptor of the process, and the
+    // monotonic time at which its exit was found, or 0.
+    dt::Fd pidfd;
+    std::uint64_t exit_found_ns = 0;
     // For a followed child: its parent, and its nearest ancestor that is not followed.
     pid_t parent = 0, origin = 0;
 

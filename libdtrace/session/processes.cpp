@@ -349,6 +349,22 @@ bool Processes::has_foreign() const
     return false;
 }
 
+std::vector<ps_prochandle*> Processes::hidden_exits(std::uint64_t now_ns)
+{
+    constexpr std::uint64_t longest_ns =
+        2'000'000'000; // until the agent's event arrives
+    std::vector<ps_prochandle*> hidden;
+    for (const auto& process : processes_) {
+        if (!process->is_held() || !process->pidfd || !has_exited(process->pidfd))
+            continue;
+        if (process->exit_found_ns == 0)
+            process->exit_found_ns = now_ns;
+        else if (now_ns - process->exit_found_ns >= longest_ns)
+            hidden.push_back(process.get());
+    }
+    return hidden;
+}
+
 // Returns an error if this session must not use the agent of another user. The agent
 // gets the arena of the domain `key`, to which it has access anyway, because it traces a
 // process of this domain.

@@ -65,6 +65,9 @@ public:
     bool is_traced(const ps_prochandle& process) const;
     // Returns whether a process in use is traced by the agent of another user.
     bool has_foreign() const;
+    // Returns the held processes that have exited for some time, although an agent of
+    // another user has not reported their exit.
+    std::vector<ps_prochandle*> hidden_exits(std::uint64_t now_ns);
     int n_followed() const; // children that are held
 
     // Removes handles of followed children and of TargetKind::started_later, if they

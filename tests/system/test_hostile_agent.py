@@ -94,6 +94,17 @@ def an_agent_gets_no_addresses_in_a_process_that_it_no_longer_traces(t):
         equal(attack.planted(), set(), "processes of which the agent received addresses")
         untouched(attack.target.pid)
 
+def an_agent_cannot_hide_the_exit_of_a_process(t):
+    """Another process could have its id by then."""
+    with Attack(t, "hides") as attack:
+        out = t.scratch / "out"
+        dtrace = t.start("-q", "-o", str(out), "-n", COUNT + ' BEGIN { printf("BEGAN\\n"); }', "-p", str(attack.target.pid))
+        with held(dtrace):
+            wait_until(lambda: out.exists() and "BEGAN" in out.read_text(), what="tracing")
+            attack.target.kill() # remains a zombie, because its tracer does not wait for it
+            _, errors = dtrace.communicate(timeout=20)
+            equal((dtrace.returncode, errors), (0, ""))
+
 def a_process_that_only_has_the_name_of_a_broker_is_not_one(t):
     """The parent of the tracer must not be taken for an agent."""
     with Attack(t, "keeps", name="ptrace-broker") as attack:

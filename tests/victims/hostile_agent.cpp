@@ -18,6 +18,7 @@
 //   events      sends every kind of event for OTHER and for process ids that do not exist
 //   files       sends descriptors with each reply
 //   unasked     sends replies without a request
+//   hides       replies correctly, but does not report that the process exits
 //   keeps       replies correctly, but never ends the session
 //   leaves      replies correctly, but detaches from the process before `plant`
 #include "ptrace-agent/wire/protocol.hpp"
