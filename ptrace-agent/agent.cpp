@@ -120,16 +120,17 @@ void Agent::end_exited()
 // Returns whether a process may begin a session. Its user and its process id are from
 // the kernel.
 //
-//   agent        full rights                     guest (hold/guests.hpp)
-//   confined     root (*)                        the trust domain of the targets
-//   unconfined   root (*), and the user and      none
-//                trust domain of the client
-//                that has started the agent
+//   agent               full rights                   guest (hold/guests.hpp)
+//   root's, confined    root (*)                      the trust domain of the targets
+//   root's              root's trust domain           none
+//   of another user     root (*), the trust domain    none
+//                       of the agent's client
 //
-//   (*) if it can control every process
+//   (*) if it can control every process. These agents may not examine its trust domain.
 Agent::Admission Agent::admission_of(const Door::Caller& caller) const
 {
-    if (caller.user == 0 && is_privileged(caller.pid))
+    if (caller.user == 0 && (is_confined() || door_.owner() != 0) &&
+        is_privileged(caller.pid))
         return Admission::full;
     if (is_confined())
         return caller.user != 0 && sessions_.n_guests() < max_guests &&

@@ -24,11 +24,11 @@
 
 namespace dt::agent {
 
-constexpr std::size_t max_guests = 8;
+constexpr std::size_t max_guests = 4;
 // The memory for the unread requests, and for the unsent replies and events, of a guest.
 constexpr std::size_t max_guest_bytes = 16 << 20;
 constexpr std::size_t max_guest_timers = 64;
-constexpr std::size_t max_guest_sites = 1'000'000;
+constexpr std::size_t max_guest_sites = 200'000;
 
 // Returns an error if a guest may not make this request. `domain` is the domain of the
 // guest and of the agent. `client` is the guest's process.

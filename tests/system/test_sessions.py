@@ -124,6 +124,25 @@ def a_stopped_session_does_not_delay_the_others(t):
         equal(found(stopped.finish(), "entries"), 2 * target.n, "calls")
         released(target)
 
+def all_sessions_report_the_end_of_their_agent(t):
+    """A service manager sends SIGTERM to all processes of a service, and later SIGKILL."""
+    for signum in (signal.SIGTERM, signal.SIGKILL):
+        with Rounds(t) as target:
+            tracers = [Tracer(t, COUNT, target.pid) for _ in range(3)]
+            target.call()
+            os.kill(tracer_of(target.pid), signum)
+            for tracer in tracers:
+                equal(found(tracer.finish(signum=None, want=1), "entries"), target.n, "calls")
+                contains(tracer.errors, "dtrace no longer traces any process: the ptrace-agent has exited")
+            wait_until(lambda: tracer_of(target.pid) == 0, what="the release of the target")
+            target.call()
+            if signum == signal.SIGTERM:
+                untouched(target.pid)
+            with Tracer(t, COUNT, target.pid) as again:
+                target.call()
+                equal(found(again.finish(), "entries"), target.n, "calls")
+            released(target)
+
 def each_session_reports_the_exit_of_the_target(t):
     with Rounds(t) as target:
         tracers = [Tracer(t, COUNT, target.pid) for _ in range(3)]

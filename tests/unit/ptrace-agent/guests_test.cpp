@@ -194,7 +194,7 @@ TEST_F(Guests, AreDisconnectedIfTheyAnnounceALongRequest)
               0);
 }
 
-TEST_F(Guests, AreAtMostEight)
+TEST_F(Guests, HaveAMaximumNumber)
 {
     EXPECT_EQ(run([&](AgentClient& guest) {
                   std::vector<AgentClient> others;
