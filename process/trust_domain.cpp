@@ -63,7 +63,9 @@ bool is_privileged(pid_t pid)
     constexpr int hexadecimal = 16;
     const std::string status = read_proc_file(pid, "status");
     return !is_sandboxed(status) &&
-           (status_number(status, "CapPrm", 0, hexadecimal) & bit(CAP_SYS_PTRACE)) != 0;
+           (status_number(status, "CapPrm", 0, hexadecimal) & bit(CAP_SYS_PTRACE)) !=
+               0 &&
+           read_proc_file(pid, "uid_map") == read_proc_file(::getpid(), "uid_map");
 }
 
 std::optional<TrustDomain> trust_domain_of(pid_t pid)

@@ -49,8 +49,9 @@ std::optional<TrustDomain> trust_domain_of(pid_t pid);
 // calling process traces.
 bool covers(const TrustDomain& domain, pid_t pid);
 
-// Returns whether a process has CAP_SYS_PTRACE and is not sandboxed. Reads only
-// /proc/PID/status.
+// Returns whether a process has CAP_SYS_PTRACE and is not sandboxed. Also compares the
+// mapping of user ids with that of the calling process, because a process in another user
+// namespace has its capabilities only there. Reads only files that every user may read.
 bool is_privileged(pid_t pid);
 
 // Write and read a domain in a message (base/message.hpp).

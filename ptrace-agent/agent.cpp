@@ -8,6 +8,7 @@
 #include "process/trust_domain.hpp"
 #include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/confine/relayed_calls.hpp"
+#include "ptrace-agent/hold/guests.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/unwind.hpp"
 
@@ -117,20 +118,47 @@ void Agent::end_exited()
         end_session(*ended);
 }
 
+// Returns whether a process may begin a session. Its user and its process id are from
+// the kernel.
+//
+//   agent               full rights                   guest (hold/guests.hpp)
+//   root's, confined    root (*)                      the trust domain of the targets
+//   root's              root's trust domain           none
+//   of another user     root (*), the trust domain    none
+//                       of the agent's client
+//
+//   (*) if it can control every process. These agents may not examine its trust domain.
+Agent::Admission Agent::admission_of(const Door::Caller& caller) const
+{
+    if (caller.user == 0 && (is_confined() || door_.owner() != 0) &&
+        is_privileged(caller.pid))
+        return Admission::full;
+    if (is_confined())
+        return caller.user != 0 && sessions_.n_guests() < max_guests &&
+                       is_in_confined_domain(caller.pid)
+                   ? Admission::guest
+                   : Admission::none;
+    const auto domain =
+        caller.user == door_.owner() ? trust_domain_of(caller.pid) : std::nullopt;
+    return domain && domain == domain_ ? Admission::full : Admission::none;
+}
+
 // Begins a session for each client that has knocked at the door.
 void Agent::admit_clients()
 {
     for (Door::Caller& caller : door_.take()) {
-        // A confined agent may not examine processes outside its domain. All processes
-        // with CAP_SYS_PTRACE that are not sandboxed are in one domain.
-        const auto domain = is_confined() ? std::nullopt : trust_domain_of(caller.pid);
-        if (is_confined() ? !is_privileged(caller.pid) : !domain || domain != domain_)
+        const Admission admission = admission_of(caller);
+        if (admission == Admission::none)
             continue;
         SessionSet taken;
         for (auto& [pid, process] : tracees_.processes())
             for (const auto& [session, memory] : process->space->runtime.sessions())
                 taken.set(session);
-        sessions_.add(std::move(caller.socket), taken);
+        if (admission == Admission::guest)
+            sessions_.add(ClientLink(std::move(caller.socket), max_guest_bytes), taken,
+                          caller.pid);
+        else
+            sessions_.add(ClientLink(std::move(caller.socket)), taken);
     }
 }
 
@@ -169,7 +197,8 @@ void Agent::end_session(AgentSession& session)
     // A reader of that client's output would otherwise wait until the agent exits.
     if (session.number == starters_session && !is_confined())
         close_standard_descriptors();
-    session.client.say_goodbye();
+    constexpr int longest_ms = 200;
+    session.client.say_goodbye(session.is_guest() ? 0 : longest_ms);
     sessions_.remove(session.number);
 }
 
@@ -187,6 +216,9 @@ void Agent::release_answered()
 Reply Agent::answer(const Request& request)
 {
     Reader in(request.body);
+    if (const AgentSession& session = sessions_.current(); session.is_guest())
+        if (auto may = check_guest(request, tracees_, limit_, session.guest_pid); !may)
+            return may.error();
     switch (request.word) {
     case request_set_arena:
         return set_arena(in, request.fds);
@@ -257,6 +289,7 @@ Reply Agent::confine_agent(Reader& in)
     auto broker = confine(domain);
     if (!broker)
         return broker.error().during("confine the ptrace-agent");
+    limit_ = domain;
     return Writer().put(*broker).body();
 }
 
@@ -318,6 +351,8 @@ Reply Agent::profile(Reader& in)
     auto timers = in.array<ProfileTimer>(n);
     if (!in.ok())
         return Error{Code::invalid, "profile: the request is truncated"};
+    if (sessions_.current().is_guest() && timers.size() > max_guest_timers)
+        return Error{Code::limit, "profile: too many timers"};
     auto left_out = sampler_.start(sessions_.current().number, timers);
     if (!left_out)
         return left_out.error();

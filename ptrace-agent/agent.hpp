@@ -40,11 +40,13 @@ namespace dt::agent {
 
 class Agent final : private StopHandler {
 public:
-    explicit Agent(Fd socket) { sessions_.add(std::move(socket)); }
+    explicit Agent(Fd socket) { sessions_.add(ClientLink(std::move(socket))); }
     void run();
 
 private:
     // Defined in agent.cpp or in this file.
+    enum class Admission { none, full, guest };
+    Admission admission_of(const Door::Caller& caller) const;
     void admit_clients();
     void serve_clients();
     void serve(AgentSession& session);
@@ -89,6 +91,7 @@ private:
     Door door_;
     // The domain of the client that has started the agent.
     std::optional<TrustDomain> domain_ = trust_domain_of(getpid());
+    TrustDomain limit_;     // the domain of the targets, if the agent is confined
     TracepointTable table_; // must outlive the address spaces in tracees_
     Tracees tracees_{sessions_, *this};
     Injector injector_{tracees_};

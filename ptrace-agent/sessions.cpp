@@ -6,17 +6,25 @@
 
 namespace dt::agent {
 
-AgentSession* Sessions::add(Fd socket, SessionSet taken)
+AgentSession* Sessions::add(ClientLink client, SessionSet taken, pid_t guest_pid)
 {
     for (const auto& session : all_)
         taken.set(session->number);
     for (unsigned number = 0; number < max_sessions; number++) {
         if (taken.test(number))
             continue;
-        all_.push_back(std::make_unique<AgentSession>(number, std::move(socket)));
+        all_.push_back(
+            std::make_unique<AgentSession>(number, std::move(client), guest_pid));
         return all_.back().get();
     }
     return nullptr;
+}
+
+std::size_t Sessions::n_guests() const
+{
+    return static_cast<std::size_t>(
+        std::count_if(all_.begin(), all_.end(),
+                      [](const auto& session) { return session->is_guest(); }));
 }
 
 void Sessions::remove(unsigned number)

@@ -24,9 +24,15 @@ constexpr unsigned max_sessions = DT_RT_MAX_SESSIONS;
 using SessionSet = std::bitset<max_sessions>;
 
 struct AgentSession {
-    AgentSession(unsigned of, Fd socket) : number(of), client(std::move(socket)) {}
+    AgentSession(unsigned of, ClientLink link, pid_t guest)
+        : number(of), guest_pid(guest), client(std::move(link))
+    {
+    }
+    // Returns whether the session belongs to another user (hold/guests.hpp).
+    bool is_guest() const { return guest_pid != 0; }
 
     const unsigned number; // index in dt_rt_config::sessions
+    const pid_t guest_pid; // the client's process id if it is a guest, otherwise 0
     ClientLink client;
     ArenaMap arena;
     std::uint64_t last_request_ns = 0; // monotonic
@@ -37,8 +43,10 @@ struct AgentSession {
 class Sessions {
 public:
     // Adds a session for a client. `taken` contains the numbers that some target still
-    // uses. Returns null if all numbers are in use.
-    AgentSession* add(Fd socket, SessionSet taken = {});
+    // uses. `guest_pid` is 0 if the client is not a guest. Returns null if all numbers are
+    // in use.
+    AgentSession* add(ClientLink client, SessionSet taken = {}, pid_t guest_pid = 0);
+    std::size_t n_guests() const;
     void remove(unsigned number);
     const std::vector<std::unique_ptr<AgentSession>>& all() const { return all_; }
     AgentSession* find(unsigned number) const;

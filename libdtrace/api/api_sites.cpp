@@ -14,7 +14,8 @@ int dtrace_hdl::plan_listed(pid_t pid)
     dt::AgentClient* agent =
         process != nullptr ? state().processes.agent_of(*process) : nullptr;
     // Sites can be planned only in a traced process.
-    if (agent == nullptr || process->symbols == nullptr)
+    if (agent == nullptr || process->symbols == nullptr ||
+        !state().processes.is_traced(*process))
         return fail(ESRCH, "not examined; use -p " + std::to_string(pid));
     std::vector<std::uint32_t> ids;
     for (std::uint32_t id : listed) {

@@ -9,6 +9,7 @@
 // A handle leaves `held` only once. Later reports are ignored.
 #pragma once
 
+#include "base/fd.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 
 #include <cstdint>
@@ -65,6 +66,10 @@ struct ps_prochandle {
     const pid_t pid;
     dt::TargetKind kind;
     std::size_t domain = 0; // the number of its agent: an index for Processes::agent()
+    // Only if the agent belongs to another user: a descriptor of the process, and the
+    // monotonic time at which its exit was found, or 0.
+    dt::Fd pidfd;
+    std::uint64_t exit_found_ns = 0;
     // For a followed child: its parent, and its nearest ancestor that is not followed.
     pid_t parent = 0, origin = 0;
 

@@ -10,7 +10,9 @@
 #include "process/proc_files.hpp"
 
 #include <algorithm>
+#include <poll.h>
 #include <set>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace dt {
@@ -296,23 +298,117 @@ Result<ps_prochandle*> Processes::create(const std::vector<std::string>& argv,
     return adopt(target->pid, TargetKind::created, *domain);
 }
 
+namespace {
+
+// The agent that traces a process. The tracer is the agent, or its broker.
+struct Tracer {
+    pid_t agent = 0; // 0 if the process is not traced
+    bool confined = false;
+};
+
+Tracer tracer_of(pid_t pid)
+{
+    const auto tracer =
+        static_cast<pid_t>(status_number(read_proc_file(pid, "status"), "TracerPid"));
+    if (tracer == 0)
+        return {};
+    // A broker belongs to root, and is the child of its agent.
+    const std::string status = read_proc_file(tracer, "status");
+    if (status_field(status, "Name") == "ptrace-broker" &&
+        status_number(status, "Uid", 1) == 0)
+        return {static_cast<pid_t>(status_number(status, "PPid")), true};
+    return {tracer, false};
+}
+
+Fd open_pidfd(pid_t pid)
+{
+    return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+bool has_exited(const Fd& pidfd)
+{
+    pollfd end{pidfd.get(), POLLIN, 0};
+    return !pidfd || ::poll(&end, 1, 0) != 0;
+}
+
+} // namespace
+
+bool Processes::is_traced(const ps_prochandle& process) const
+{
+    const auto& agent = domains_[process.domain]->agent;
+    return agent && (!agent->is_foreign() ||
+                     (!has_exited(process.pidfd) &&
+                      tracer_of(process.pid).agent == agent->agent_pid()));
+}
+
+bool Processes::has_foreign() const
+{
+    for (std::size_t i = 0; i < domains_.size(); i++)
+        if (domains_[i]->agent && domains_[i]->agent->is_foreign() && is_in_use(i))
+            return true;
+    return false;
+}
+
+std::vector<ps_prochandle*> Processes::hidden_exits(std::uint64_t now_ns)
+{
+    constexpr std::uint64_t longest_ns =
+        2'000'000'000; // until the agent's event arrives
+    std::vector<ps_prochandle*> hidden;
+    for (const auto& process : processes_) {
+        if (!process->is_held() || !process->pidfd || !has_exited(process->pidfd))
+            continue;
+        if (process->exit_found_ns == 0)
+            process->exit_found_ns = now_ns;
+        else if (now_ns - process->exit_found_ns >= longest_ns)
+            hidden.push_back(process.get());
+    }
+    return hidden;
+}
+
+// Returns an error if this session must not use the agent of another user. The agent
+// gets the arena of the domain `key`, to which it has access anyway, because it traces a
+// process of this domain.
+Result<Ok> Processes::may_join(const AgentClient& agent,
+                               const std::optional<TrustDomain>& key) const
+{
+    const std::string name = "process " + std::to_string(agent.agent_pid()) +
+                             " (ptrace-agent) belongs to a dtrace of user " +
+                             std::to_string(agent.user());
+    if (trusts_all_)
+        return Error{Code::permission,
+                     name + ", which must not share the memory of all targets; trace "
+                            "the process without -x trust=all"};
+    // The socket may have been inherited from a process of another user.
+    if (status_number(read_proc_file(agent.agent_pid(), "status"), "Uid", 1) !=
+        agent.user())
+        return Error{Code::permission, name + ", but runs as another user"};
+    std::set<std::size_t> arenas, of_owner;
+    for (const auto& domain : domains_) {
+        if (!domain->agent || domain->agent->is_gone() || !domain->key ||
+            domain->key == key)
+            continue;
+        arenas.insert(domain->arena);
+        if (key && domain->key->owner == key->owner)
+            of_owner.insert(domain->arena);
+    }
+    if (arenas.size() >= max_domains || of_owner.size() >= max_domains_of_owner)
+        return Error{Code::limit, "the session already traces processes of too many "
+                                  "users or sandboxes"};
+    return Ok{};
+}
+
 // Begins a session with the agent that already traces the process.
 Result<std::size_t> Processes::join_tracer(pid_t pid,
                                            const std::optional<TrustDomain>& key)
 {
-    auto tracer =
-        static_cast<pid_t>(status_number(read_proc_file(pid, "status"), "TracerPid"));
+    const auto [tracer, confined] = tracer_of(pid);
     if (tracer == 0)
         return Error{Code::gone, "it is no longer traced"};
-    // The tracer may be the broker of an agent, and is then the agent's child.
-    if (const std::string status = read_proc_file(tracer, "status");
-        status_field(status, "Name") == "ptrace-broker")
-        tracer = static_cast<pid_t>(status_number(status, "PPid"));
     for (std::size_t i = 0; i < domains_.size(); i++)
         if (domains_[i]->agent && !domains_[i]->agent->is_gone() &&
             domains_[i]->agent->agent_pid() == tracer)
             return i;
-    auto joined = AgentClient::join(tracer);
+    auto joined = AgentClient::join(tracer, confined);
     // An agent that ends its last session has no door any more.
     if (const std::string name = status_field(read_proc_file(tracer, "status"), "Name");
         !joined && joined.error().code == Code::not_found &&
@@ -320,6 +416,9 @@ Result<std::size_t> Processes::join_tracer(pid_t pid,
         return Error{Code::gone, joined.error().text};
     if (!joined)
         return joined.error();
+    if (joined->is_foreign())
+        if (auto may = may_join(*joined, key); !may)
+            return may.error();
     debug("process %d: joined the ptrace-agent %d", pid, tracer);
     domains_.push_back(std::make_unique<Domain>(Domain{std::move(*joined)}));
     set_key(domains_.size() - 1, key);
@@ -345,7 +444,8 @@ Result<std::size_t> Processes::attach(pid_t pid, const std::optional<TrustDomain
             return own ? Result<std::size_t>(*domain) : own.error();
         }
         auto joined = join_tracer(pid, key);
-        if (!joined && joined.error().code == Code::permission)
+        if (!joined && (joined.error().code == Code::permission ||
+                        joined.error().code == Code::limit))
             return joined.error();
         if (!joined && joined.error().code != Code::gone)
             return own.error(); // traced by a debugger, for example
@@ -353,18 +453,25 @@ Result<std::size_t> Processes::attach(pid_t pid, const std::optional<TrustDomain
             joined ? agent(*joined)->grab(pid) : Result<Target>(joined.error());
         if (target)
             return *joined;
+        const bool foreign = joined && agent(*joined)->is_foreign();
         // An agent that does not accept this dtrace, or has exited, is not kept.
         if (joined && agent(*joined)->is_gone() && *joined + 1 == domains_.size())
             domains_.pop_back();
         if (target.error().code != Code::busy && target.error().code != Code::gone)
             return target.error();
+        if (monotonic_ns() >= end_ns && foreign)
+            return Error{Code::permission,
+                         own.error().text +
+                             "; its ptrace-agent does not accept this dtrace, or does "
+                             "not reply as it should: " +
+                             target.error().text};
         if (monotonic_ns() >= end_ns && target.error().code == Code::gone)
             return Error{
                 Code::permission,
                 own.error().text +
                     "; its ptrace-agent does not accept this dtrace, because "
-                    "this dtrace has another sandbox, user namespace or set of "
-                    "capabilities than the first one, or because the agent "
+                    "this dtrace has another version, sandbox, user namespace or "
+                    "set of capabilities than the first one, or because the agent "
                     "already has 64 sessions"};
         if (monotonic_ns() >= end_ns)
             return target.error();
@@ -374,12 +481,20 @@ Result<std::size_t> Processes::attach(pid_t pid, const std::optional<TrustDomain
 
 Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
 {
-    if (ps_prochandle* known = find(pid); known != nullptr && known->is_held())
+    if (ps_prochandle* known = find(pid);
+        known != nullptr && known->is_held() && is_traced(*known))
         return known;
     const auto key = key_of(pid);
     const auto domain = attach(pid, key);
     if (!domain)
         return without_prefix("grab process " + std::to_string(pid), domain.error());
+    const bool foreign = agent(*domain)->is_foreign();
+    Fd pidfd = foreign ? open_pidfd(pid) : Fd();
+    if (foreign && tracer_of(pid).agent != agent(*domain)->agent_pid()) {
+        (void)agent(*domain)->detach(pid);
+        return Error{Code::busy,
+                     "its tracer changed while dtrace attached to it; try again"};
+    }
     // The process may have changed its user since the domain was chosen.
     if (const auto now = key_of(pid); !key || now != key) {
         (void)agent(*domain)->detach(pid);
@@ -389,6 +504,8 @@ Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
                          : "it has exited"};
     }
     auto adopted = adopt(pid, kind, *domain);
+    if (adopted)
+        (*adopted)->pidfd = std::move(pidfd);
     if (!adopted || agent(*domain)->is_joined())
         return adopted;
     // Sites cannot be planned in text that an earlier tracer patched, so the agent
@@ -459,16 +576,28 @@ void Processes::release(ps_prochandle* process)
     process->leave(HoldState::released);
 }
 
-void Processes::follow(std::size_t domain, pid_t parent, pid_t child)
+bool Processes::follow(std::size_t domain, pid_t parent, pid_t child)
 {
+    const ps_prochandle* from = find(domain, parent);
     auto process = std::make_unique<ps_prochandle>(child, TargetKind::followed);
     process->parent = parent;
     process->domain = domain;
-    const ps_prochandle* from = find(domain, parent);
     process->origin = from != nullptr && from->is_followed() ? from->origin : parent;
+    const bool foreign = agent(domain) != nullptr && agent(domain)->is_foreign();
+    if (foreign) {
+        const ps_prochandle* known = find(domain, child);
+        process->pidfd = open_pidfd(child);
+        if (from == nullptr || (known != nullptr && known->is_held()) ||
+            !is_traced(*process))
+            return false;
+    }
     if (auto symbols = ProcessSymbols::open(child, images_))
         process->symbols = std::move(*symbols);
+    // If the child has exited meanwhile, the symbols may be those of another process.
+    if (foreign && !is_traced(*process))
+        return false;
     processes_.push_back(std::move(process));
+    return true;
 }
 
 int Processes::n_followed() const

@@ -3,7 +3,12 @@
 //
 // Each trust domain (process/trust_domain.hpp) has an agent. If another dtrace process
 // already traces a process, this class joins the agent of that dtrace. A domain can
-// therefore have several agents, which share one arena. An exited process remains known, so that addresses in records can still be symbolized (ended_processes.hpp).
+// therefore have several agents, which share one arena. An exited process remains known,
+// so that addresses in records can still be symbolized (ended_processes.hpp).
+//
+// A joined agent can belong to another user. Then this class checks with the kernel that
+// the agent traces the processes of which it reports events, and is_traced() must be
+// called before addresses in a process are sent to the agent.
 // Processes that are not traced can also be symbolized (untraced_symbols.hpp) and
 // searched for static probes (searched_processes.hpp).
 #pragma once
@@ -52,8 +57,17 @@ public:
     std::unique_ptr<ProcessSymbols> open_symbols(pid_t pid);
     void release(ps_prochandle* process);
     // Adds a child that an agent holds. The child belongs to its parent's domain,
-    // because it maps the memory of that domain. The child may have exited.
-    void follow(std::size_t domain, pid_t parent, pid_t child);
+    // because it maps the memory of that domain. The child may have exited. Returns false
+    // if an agent of another user names a process that it does not trace.
+    bool follow(std::size_t domain, pid_t parent, pid_t child);
+    // Returns whether the agent of the process still traces it. If the agent does not
+    // belong to another user, returns true without a check.
+    bool is_traced(const ps_prochandle& process) const;
+    // Returns whether a process in use is traced by the agent of another user.
+    bool has_foreign() const;
+    // Returns the held processes that have exited for some time, although an agent of
+    // another user has not reported their exit.
+    std::vector<ps_prochandle*> hidden_exits(std::uint64_t now_ns);
     int n_followed() const; // children that are held
 
     // Removes handles of followed children and of TargetKind::started_later, if they
@@ -139,6 +153,8 @@ private:
     std::optional<std::size_t> domain_with(const TrustDomain& key) const;
     Result<std::size_t> domain_for(const std::optional<TrustDomain>& wanted);
     void set_key(std::size_t agent, const std::optional<TrustDomain>& key);
+    Result<Ok> may_join(const AgentClient& agent,
+                        const std::optional<TrustDomain>& key) const;
     Result<std::size_t> join_tracer(pid_t pid, const std::optional<TrustDomain>& key);
     Result<std::size_t> attach(pid_t pid, const std::optional<TrustDomain>& key);
     Result<ps_prochandle*> adopt(pid_t pid, TargetKind kind, std::size_t domain);

@@ -126,11 +126,26 @@ void Targets::handle_events()
     s_.processes.remove_ended();
     if (s_.active)
         recycler_.recycle();
-    const std::uint64_t until = monotonic_ns() + max_handling_ns;
+    const std::uint64_t now = monotonic_ns(), until = now + max_handling_ns;
+    for (ps_prochandle* process : s_.processes.hidden_exits(now)) {
+        process->leave(HoldState::exited);
+        forget_sites(process->pid);
+        s_.listener.process(process, nullptr);
+    }
     first_agent_ = (first_agent_ + 1) % n_agents;
     for (std::size_t i = 0; i < n_agents; i++)
         if (!handle_events_of((first_agent_ + i) % n_agents, until))
             return;
+}
+
+// Returns whether an agent can send the event only about a process that it traces. If
+// this is an agent of another user, files and memory of another process would otherwise
+// be read.
+static bool needs_tracer(const AgentEvent& event)
+{
+    return event.kind == AgentEvent::libraries_changed ||
+           (event.status != 0 &&
+            (event.kind == AgentEvent::execed || event.kind == AgentEvent::forked));
 }
 
 // Handles pending events of one domain's agent. Returns false if the time limit is
@@ -150,6 +165,9 @@ bool Targets::handle_events_of(std::size_t domain, std::uint64_t until_ns)
             return true;
         const AgentEvent& event = **next;
         ps_prochandle* process = s_.processes.find(domain, event.pid);
+        if (process != nullptr && needs_tracer(event) &&
+            !s_.processes.is_traced(*process))
+            continue;
         debug("process %d: %s", event.pid, event_text(event.kind));
         switch (event.kind) {
         case AgentEvent::exited:
@@ -177,18 +195,19 @@ bool Targets::handle_events_of(std::size_t domain, std::uint64_t until_ns)
             break;
         }
         case AgentEvent::forked:
-            if (event.status == 0)
+            if (event.status == 0 ||
+                !s_.processes.follow(domain, event.pid, event.child))
                 break;
-            s_.processes.follow(domain, event.pid, event.child);
             s_.probes.inherit(event.pid, event.child);
             if (ps_prochandle* child = s_.processes.find(domain, event.child);
                 child != nullptr && process != nullptr)
                 child->program_probes = process->program_probes;
             break;
         case AgentEvent::given_up:
-            s_.report(process, event.text);
-            if (process == nullptr || !process->leave(HoldState::lost))
+            if (process == nullptr || !process->is_held())
                 break;
+            s_.report(process, event.text);
+            process->leave(HoldState::lost);
             forget_sites(event.pid);
             s_.listener.process(process, nullptr);
             break;
@@ -222,7 +241,10 @@ void Targets::lose_agent(std::size_t domain, const std::string& why)
                         " is no longer traced: " + why);
         if (process->has_breakpoints)
             reports_.report_danger(*process);
-        lower_semaphores(process->pid);
+        // The agent of another user may have let the process exit, and hidden this.
+        if (AgentClient* agent = s_.processes.agent(domain);
+            agent == nullptr || !agent->is_foreign())
+            lower_semaphores(process->pid);
         forget_sites(process->pid);
         s_.listener.process(process, nullptr);
     }

@@ -220,6 +220,8 @@ std::int64_t Broker::serve()
         return compare_memory();
     case relayed_settle:
         return 0;
+    case relayed_compare:
+        return access_.is_domain_of(pid_arg(0)) ? 1 : 0;
     default:
         return -EPERM;
     }

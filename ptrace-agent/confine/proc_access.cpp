@@ -45,6 +45,7 @@ struct Entry {
 constexpr Entry entries[] = {
     {"status", Form::direct, Reach::any, true},
     {"comm", Form::direct, Reach::any, false},
+    {"uid_map", Form::direct, Reach::any, false},
     {"stat", Form::copied, Reach::covered, true},
     {"syscall", Form::copied, Reach::covered, true},
     {"schedstat", Form::copied, Reach::covered, true},

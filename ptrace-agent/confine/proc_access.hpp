@@ -35,6 +35,7 @@ public:
     }
 
     bool permits(pid_t pid) const { return covers(domain_, pid); }
+    bool is_domain_of(pid_t pid) const { return trust_domain_of(pid) == domain_; }
     OpenedFile open(std::string_view path, int flags) const;
     // Returns the destination of a link. Returns "" and sets `error` to an errno if it is
     // not available.

@@ -14,7 +14,8 @@
 //                   is a number, which the reply repeats. If the agent sends another
 //                   relayed_await, the broker forgets the earlier one.
 //
-// relayed_settle has no effect, and has an empty reply. The broker handles all messages
+// relayed_settle has no effect, and has an empty reply. relayed_compare replies 1 if a
+// process is in the trust domain of the agent's targets. The broker handles all messages
 // in the order in which they were sent.
 #pragma once
 
@@ -30,7 +31,8 @@
 
 namespace dt::agent {
 
-constexpr std::int32_t relayed_batch = -1, relayed_await = -2, relayed_settle = -3;
+constexpr std::int32_t relayed_batch = -1, relayed_await = -2, relayed_settle = -3,
+                       relayed_compare = -4;
 
 struct RelayedCall {
     std::int32_t call = 0; // SYS_openat, SYS_ptrace, ..., or one of the above

@@ -551,6 +551,14 @@ void handle_call(int, siginfo_t* info, void* context)
 
 } // namespace
 
+bool is_in_confined_domain(pid_t pid)
+{
+    Call call;
+    call.number = relayed_compare;
+    call.args[0] = static_cast<std::uint64_t>(pid);
+    return Exchange(call).run() == 1;
+}
+
 Result<Ok> relay_calls(int socket)
 {
     the_socket = socket;

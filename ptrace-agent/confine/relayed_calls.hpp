@@ -48,4 +48,8 @@ void settle_calls();
 // target may depend on the order of the changes to its memory and to its threads.
 ssize_t write_memory(int mem, const void* from, std::size_t n_bytes, std::uint64_t at);
 
+// Returns whether the process is in the domain of the agent's targets. Must be called in
+// the main thread of a confined agent.
+bool is_in_confined_domain(pid_t pid);
+
 } // namespace dt::agent

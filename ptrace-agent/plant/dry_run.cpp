@@ -5,6 +5,7 @@
 // AddressSpace with copies of the agent's own breakpoints. It does not write to the
 // target, which continues to run.
 #include "ptrace-agent/confine/confinement.hpp"
+#include "ptrace-agent/hold/guests.hpp"
 #include "ptrace-agent/plant/placement.hpp"
 #include "ptrace-agent/plant/planter.hpp"
 #include "ptrace-agent/plant/site_extents.hpp"
@@ -119,6 +120,8 @@ Reply Planter::plan(Reader& in, const std::vector<Fd>& fds)
     if (!list)
         return list.error().during("plan probes");
     std::span<const Site> sites = list->all();
+    if (auto may = check_number(tracees_, sites.size()); !may)
+        return may.error().during("plan probes");
     AddressSpace& real = *(*process)->space;
     TracepointTable table;
     AddressSpace space(real.owner(), table);

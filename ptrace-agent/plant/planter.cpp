@@ -3,6 +3,7 @@
 #include "ptrace-agent/plant/placement.hpp"
 
 #include "base/clock_ns.hpp"
+#include "ptrace-agent/hold/guests.hpp"
 #include "ptrace-agent/hold/refusals.hpp"
 #include "ptrace-agent/plant/linker.hpp"
 
@@ -441,6 +442,8 @@ Reply Planter::plant(Reader& in, const std::vector<Fd>& fds)
     if (!list)
         return list.error().during(plant_doing);
     p.sites = list->all();
+    if (auto may = check_number(tracees_, p.sites.size()); !may)
+        return may.error().during(plant_doing);
     interest.planted = true;
     interest.by_kernel = p.mechanism == Mechanism::uprobe;
     if (n_execs != (*process)->n_execs)

@@ -16,105 +16,94 @@ namespace dt::agent {
 // A shorter interval would keep the agent from doing anything else. libdtrace refuses it.
 constexpr std::uint64_t shortest_interval_ns = 100'000;
 
-// Counts skipped samples for each session that has a probe due.
-void Sampler::leave_out(std::uint64_t n)
+std::string Sampler::Sampling::left_out() const
 {
-    SessionSet sessions;
-    for (const Sample& due : due_)
-        sessions.set(due.session);
-    for (auto& [session, counts] : counts_)
-        if (sessions.test(session))
-            counts.n_left_out += n;
-}
-
-std::string Sampler::take_left_out(unsigned session)
-{
-    const Counts counts = counts_[session];
-    counts_.erase(session);
-    const std::uint64_t left_out = counts.n_left_out;
-    const std::uint64_t all = counts.n_samples + left_out;
-    if (left_out * 100 <= all) // up to 1 % is normal, because some ticks end early
+    const std::uint64_t all = n_samples + n_left_out;
+    if (n_left_out * 100 <= all) // up to 1 % is normal, because some ticks end early
         return {};
-    return "profile: " + std::to_string(left_out) + " of " + std::to_string(all) +
+    return "profile: " + std::to_string(n_left_out) + " of " + std::to_string(all) +
            " samples were skipped, because sampling may use at most 5 % of the running "
            "threads' time or because the processors were busy; use a lower rate to get "
            "all samples";
 }
 
+void Sampler::Sampling::leave_out_rest()
+{
+    if (!due.empty())
+        n_left_out += rotation.n_busy_left();
+    due.clear();
+}
+
 Result<std::string> Sampler::start(unsigned session,
                                    std::span<const ProfileTimer> timers)
 {
-    std::string left_out = take_left_out(session);
-    std::erase_if(timers_,
-                  [session](const Timer& each) { return each.session == session; });
+    std::string left_out;
+    if (const auto before = samplings_.find(session); before != samplings_.end()) {
+        left_out = before->second.left_out();
+        samplings_.erase(before);
+    }
     for (auto& [tid, thread] : tracees_.threads())
         std::erase_if(thread->samples, [session](const Sample& each) {
             return each.session == session;
         });
-    due_.clear();
-    rotation_ = {};
-    budget_ = {};
-    std::uint64_t now = monotonic_ns();
-    for (const ProfileTimer& timer : timers) {
-        if (timer.interval_ns == 0)
-            return Error{Code::invalid,
-                         "profile: the interval of a timer must be longer than 0 ns"};
-        ProfileTimer kept = timer;
-        kept.interval_ns = std::max(kept.interval_ns, shortest_interval_ns);
-        timers_.push_back({session, kept, now + kept.interval_ns});
-        counts_[session] = {};
-    }
-    if (!timers_.empty()) {
+    const bool valid =
+        std::all_of(timers.begin(), timers.end(),
+                    [](const ProfileTimer& timer) { return timer.interval_ns != 0; });
+    if (valid && !timers.empty()) {
+        Sampling& sampling = samplings_[session];
+        const std::uint64_t now = monotonic_ns();
+        for (ProfileTimer timer : timers) {
+            timer.interval_ns = std::max(timer.interval_ns, shortest_interval_ns);
+            sampling.timers.push_back({timer, now + timer.interval_ns});
+        }
         for (auto& [tid, thread] : tracees_.threads())
-            rotation_.add(tid);
+            sampling.rotation.add(tid);
     }
     set_alarm();
+    if (!valid)
+        return Error{Code::invalid,
+                     "profile: the interval of a timer must be longer than 0 ns"};
     return left_out;
 }
 
 void Sampler::thread_added(pid_t tid)
 {
-    if (!timers_.empty())
-        rotation_.add(tid);
+    for (auto& [session, sampling] : samplings_)
+        sampling.rotation.add(tid);
 }
 
 void Sampler::set_alarm()
 {
     std::uint64_t next = 0;
-    for (const Timer& timer : timers_)
-        next = sooner(next, timer.due);
+    for (const auto& [session, sampling] : samplings_)
+        for (const Timer& timer : sampling.timers)
+            next = sooner(next, timer.due);
     alarms_.set(Alarms::sampling, next);
 }
 
 void Sampler::begin_tick_if_due()
 {
-    if (timers_.empty())
-        return;
-    std::uint64_t now = monotonic_ns();
-    std::vector<Sample> due;
-    for (Timer& timer : timers_) {
-        if (timer.due > now)
+    const std::uint64_t now = monotonic_ns();
+    for (auto& [session, sampling] : samplings_) {
+        std::vector<std::uint32_t> due;
+        for (Timer& timer : sampling.timers) {
+            if (timer.due > now)
+                continue;
+            due.push_back(timer.timer.probe);
+            const std::uint64_t passed =
+                (now - timer.due) / timer.timer.interval_ns + 1;
+            timer.due += passed * timer.timer.interval_ns;
+            // Ticks that have passed without samples.
+            sampling.n_left_out += (passed - 1) * sampling.rotation.n_busy();
+        }
+        if (due.empty())
             continue;
-        due.push_back({timer.session, timer.timer.probe});
-        std::uint64_t passed = (now - timer.due) / timer.timer.interval_ns + 1;
-        timer.due += passed * timer.timer.interval_ns;
-        // Ticks that have passed without samples.
-        counts_[timer.session].n_left_out += (passed - 1) * rotation_.n_busy();
+        sampling.leave_out_rest();
+        sampling.due = std::move(due);
+        sampling.rotation.begin();
     }
-    set_alarm();
-    if (due.empty())
-        return;
-    leave_out_rest();
-    due_ = std::move(due);
-    rotation_.begin();
-}
-
-// Ends the tick, and adds the unexamined busy threads to n_left_out_.
-void Sampler::leave_out_rest()
-{
-    if (!due_.empty())
-        leave_out(rotation_.n_busy_left());
-    due_.clear();
+    if (!samplings_.empty())
+        set_alarm();
 }
 
 // Charges the CPU time of the agent's main thread to the sampling budget while this
@@ -147,63 +136,87 @@ static bool may_be_sampled(const Thread& thread)
            !thread.in_vfork && thread.leaving == Leaving::no;
 }
 
+// Returns the next session in turn that has due probes.
+Sampler::Samplings::iterator Sampler::next_due()
+{
+    auto has_due = [](const auto& each) { return !each.second.due.empty(); };
+    const auto after = samplings_.upper_bound(last_);
+    const auto found = std::find_if(after, samplings_.end(), has_due);
+    if (found != samplings_.end())
+        return found;
+    const auto first = std::find_if(samplings_.begin(), after, has_due);
+    return first != after ? first : samplings_.end();
+}
+
 bool Sampler::sample_some()
 {
+    for (auto next = next_due(); next != samplings_.end(); next = next_due()) {
+        last_ = next->first;
+        if (sample_some(next->first, next->second))
+            return true;
+    }
+    return false;
+}
+
+// Returns false if nothing is left to do in this tick of the session.
+bool Sampler::sample_some(unsigned session, Sampling& sampling)
+{
     constexpr int max_looks = 8; // threads to examine before stops are handled
-    if (due_.empty())
-        return false;
-    if (!budget_.may_spend(monotonic_ns(), rotation_.n_busy())) {
-        leave_out_rest();
+    if (!sampling.budget.may_spend(monotonic_ns(), sampling.rotation.n_busy())) {
+        sampling.leave_out_rest();
         return false;
     }
-    SampleMeter meter(budget_);
+    SampleMeter meter(sampling.budget);
     const std::uint64_t before = SampleMeter::now();
     if (tracees_.collect(Wait::poll))
         return true;
     const std::uint64_t wait_ns = SampleMeter::now() - before;
     for (int i = 0; i < max_looks; ++i) {
-        auto tid = rotation_.next();
+        auto tid = sampling.rotation.next();
         if (!tid) {
-            due_.clear();
+            sampling.due.clear();
             return false;
         }
         Thread* thread = tracees_.find_thread(*tid);
-        if (thread == nullptr)
+        if (thread == nullptr || !begin_sample(session, sampling, *thread))
             continue;
-        if (!thread->samples.empty()) {
-            // The stop that an earlier tick requested has not been handled yet. This
-            // tick gets no sample of the thread.
-            leave_out(1);
-            rotation_.seen(Rotation::Found::running);
-            continue;
-        }
-        if (!may_be_sampled(*thread)) {
-            rotation_.seen(Rotation::Found::unknown);
-            continue;
-        }
-        if (thread_state(thread->process->pid, *tid) != 'R') {
-            rotation_.seen(Rotation::Found::asleep);
-            continue;
-        }
-        rotation_.seen(Rotation::Found::running);
-        for (const Sample& due : due_)
-            if (thread->process->interests.count(due.session) != 0)
-                thread->samples.push_back(due);
-        if (thread->samples.empty())
-            continue;
-        SessionSet sampled;
-        for (const Sample& sample : thread->samples)
-            sampled.set(sample.session);
-        for (auto& [session, counts] : counts_)
-            counts.n_samples += sampled.test(session) ? 1 : 0;
-        if (!thread->interrupted) {
-            thread->interrupted = true;
-            ptrace(PTRACE_INTERRUPT, *tid, nullptr, nullptr);
-        }
         // The stop will cause two scans of all threads in waitpid(). Charge their time
         // now.
-        budget_.spend(2 * wait_ns);
+        sampling.budget.spend(2 * wait_ns);
         return true;
+    }
+    return true;
+}
+
+// Examines a thread, and stops it if it is running. Returns whether it will be sampled.
+bool Sampler::begin_sample(unsigned session, Sampling& sampling, Thread& thread)
+{
+    using enum Rotation::Found;
+    const bool is_due =
+        std::any_of(thread.samples.begin(), thread.samples.end(),
+                    [session](const Sample& each) { return each.session == session; });
+    if (is_due) {
+        // The stop that an earlier tick requested has not been handled yet. This tick
+        // gets no sample of the thread.
+        ++sampling.n_left_out;
+        sampling.rotation.seen(running);
+        return false;
+    }
+    if (thread.process->interests.count(session) == 0 || !may_be_sampled(thread)) {
+        sampling.rotation.seen(unknown);
+        return false;
+    }
+    if (thread_state(thread.process->pid, thread.tid) != 'R') {
+        sampling.rotation.seen(asleep);
+        return false;
+    }
+    sampling.rotation.seen(running);
+    for (std::uint32_t probe : sampling.due)
+        thread.samples.push_back({session, probe});
+    ++sampling.n_samples;
+    if (!thread.interrupted) {
+        thread.interrupted = true;
+        ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
     }
     return true;
 }
@@ -214,13 +227,16 @@ void Sampler::take_sample(Thread& thread)
     user_regs_struct user;
     if (samples.empty() || !get_regs(thread.tid, user))
         return;
-    SampleMeter meter(budget_);
     user.rip = program_pc(*thread.process->space, user).value;
     Registers regs = from_user_regs(user);
     for (const Sample& sample : samples) {
+        const auto sampling = samplings_.find(sample.session);
         const AgentSession* session = tracees_.sessions().find(sample.session);
-        if (session != nullptr && session->arena.base() != nullptr)
-            FiringHost(session->arena, thread, regs).fire_profile(sample.probe);
+        if (sampling == samplings_.end() || session == nullptr ||
+            session->arena.base() == nullptr)
+            continue;
+        SampleMeter meter(sampling->second.budget);
+        FiringHost(session->arena, thread, regs).fire_profile(sample.probe);
     }
 }
 

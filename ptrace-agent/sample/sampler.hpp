@@ -7,11 +7,13 @@
 //                -> its stop: take_sample() fires the due probes; the thread continues
 //
 // A sleeping thread is not woken. Missed ticks are not repeated. A sample costs its
-// thread one ptrace stop.
+// thread one ptrace stop. If several sessions sample a thread at the same time, they
+// share the stop.
 //
-// Sampling uses at most 5 % of a processor for each running thread (rotation.hpp).
-// Missed ticks and skipped running threads are counted, and reported when sampling
-// ends.
+// The sampling of each session uses at most 5 % of a processor for each running thread
+// (rotation.hpp). So a session with a high rate does not take samples away from another
+// session. Missed ticks and skipped running threads are counted, and reported when
+// sampling ends.
 #pragma once
 
 #include "base/result.hpp"
@@ -36,33 +38,41 @@ public:
     Result<std::string> start(unsigned session, std::span<const ProfileTimer> timers);
     void thread_added(pid_t tid);
     void begin_tick_if_due();
-    // Examines some threads. Returns false if nothing is left to do in this tick.
+    // Examines some threads for one session. Returns false if nothing is left to do in
+    // the current tick of any session.
     bool sample_some();
     // Fires the due probes for a thread that has stopped.
     void take_sample(Thread& thread);
 
 private:
     struct Timer {
-        unsigned session;
         ProfileTimer timer;
         std::uint64_t due = 0; // CLOCK_MONOTONIC, ns
     };
+    // The sampling of one session.
+    struct Sampling {
+        std::vector<Timer> timers;
+        std::vector<std::uint32_t> due; // probes due in this tick; empty between ticks
+        Rotation rotation;              // all threads
+        SampleBudget budget;
+        std::uint64_t n_samples = 0, n_left_out = 0;
+
+        // Ends the tick, and counts the unexamined busy threads as skipped.
+        void leave_out_rest();
+        // Returns a message if more than 1 % of the samples were skipped.
+        std::string left_out() const;
+    };
+    using Samplings = std::map<unsigned, Sampling>; // key: session
 
     void set_alarm();
-    void leave_out_rest();
-    void leave_out(std::uint64_t n);
-    std::string take_left_out(unsigned session);
+    Samplings::iterator next_due();
+    bool sample_some(unsigned session, Sampling& sampling);
+    bool begin_sample(unsigned session, Sampling& sampling, Thread& thread);
 
     Tracees& tracees_;
     Alarms& alarms_;
-    std::vector<Timer> timers_;
-    std::vector<Sample> due_; // probes due in this tick; empty between ticks
-    Rotation rotation_;       // all threads, or none if there are no timers
-    SampleBudget budget_;
-    struct Counts {
-        std::uint64_t n_samples = 0, n_left_out = 0;
-    };
-    std::map<unsigned, Counts> counts_; // key: session
+    Samplings samplings_;
+    unsigned last_ = 0; // the session for which threads were examined last
 };
 
 } // namespace dt::agent

@@ -5,6 +5,7 @@
 #include "base/clock_ns.hpp"
 #include "ptrace-agent/wire/door.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
+#include "ptrace-agent/wire/replies.hpp"
 #include "ptrace-agent/wire/site_list.hpp"
 
 #include <algorithm>
@@ -27,7 +28,20 @@ constexpr const char* agent_was_silent =
     "the ptrace-agent did not respond for 15 s and was killed";
 constexpr const char* joined_agent_was_silent =
     "the ptrace-agent did not respond for 15 s";
+constexpr const char* foreign_agent_was_slow =
+    "the ptrace-agent of another user did not reply in time";
+constexpr const char* agent_sent_garbage =
+    "the ptrace-agent sent a message that is malformed or too long";
 static_assert(agent_silence_ns == 15'000'000'000);
+
+// Limits for the messages of a foreign agent.
+constexpr std::size_t max_foreign_reply_bytes = 64 << 20;
+constexpr std::size_t max_foreign_event_bytes = 16 << 20;
+constexpr std::size_t max_foreign_events_bytes = 64 << 20;
+constexpr std::size_t max_foreign_complaints = 100;
+constexpr std::size_t max_foreign_processes = 1 << 16;
+// The wait for the end of a session is shorter, because nothing depends on its result.
+constexpr std::uint64_t foreign_end_ns = 5'000'000'000;
 
 namespace {
 
@@ -69,18 +83,31 @@ private:
 };
 
 // Waits for these poll(2) events. Gives up and returns false if the process uses no CPU
-// time for agent_silence_ns.
-bool wait_until_ready(int descriptor, short events, pid_t pid)
+// time for agent_silence_ns, or at the time `ends_ns` if this is not 0.
+bool wait_until_ready(int descriptor, short events, pid_t pid, std::uint64_t ends_ns)
 {
-    constexpr int look_again_ms = 200;
+    constexpr std::uint64_t look_again_ms = 200, ns_per_ms = 1'000'000;
     SilenceWatch silence(pid);
     for (;;) {
+        std::uint64_t pause_ms = look_again_ms;
+        if (ends_ns != 0) {
+            const std::uint64_t now = monotonic_ns();
+            if (now >= ends_ns)
+                return false;
+            pause_ms = std::min(pause_ms, (ends_ns - now) / ns_per_ms + 1);
+        }
         pollfd fd{descriptor, events, 0};
-        if (poll(&fd, 1, look_again_ms) > 0)
+        if (poll(&fd, 1, static_cast<int>(pause_ms)) > 0)
             return true;
         if (silence.is_over())
             return false;
     }
+}
+
+std::size_t bytes_of(const AgentEvent& event)
+{
+    return sizeof event + event.text.size() +
+           event.forgotten.size() * sizeof(ForgottenProbe);
 }
 
 } // namespace
@@ -97,9 +124,32 @@ std::string_view text_of(NeverProbed never)
     return {};
 }
 
-AgentClient::AgentClient(Fd socket, pid_t agent, bool joined)
+class AgentClient::TimedWait {
+public:
+    explicit TimedWait(AgentClient& client, std::uint64_t longest_ns = agent_silence_ns)
+        : client_(client)
+    {
+        const std::uint64_t now = monotonic_ns();
+        if (client_.foreign_)
+            client_.wait_ends_ns_ =
+                std::min(client_.patience_.begin(now), now + longest_ns);
+    }
+    ~TimedWait()
+    {
+        if (client_.foreign_)
+            client_.patience_.end(monotonic_ns());
+        client_.wait_ends_ns_ = 0;
+    }
+    TimedWait(const TimedWait&) = delete;
+    TimedWait& operator=(const TimedWait&) = delete;
+
+private:
+    AgentClient& client_;
+};
+
+AgentClient::AgentClient(Fd socket, pid_t agent)
     : socket_(std::move(socket)), agent_(agent),
-      exit_(static_cast<int>(syscall(SYS_pidfd_open, agent, 0))), joined_(joined)
+      exit_(static_cast<int>(syscall(SYS_pidfd_open, agent, 0))), user_(geteuid())
 {
 }
 
@@ -118,11 +168,17 @@ AgentClient& AgentClient::operator=(AgentClient&& other) noexcept
         exit_ = std::move(other.exit_);
         inbox_ = std::move(other.inbox_);
         events_ = std::move(other.events_);
+        events_bytes_ = other.events_bytes_;
         n_execs_ = std::move(other.n_execs_);
         reply_ = std::move(other.reply_);
         n_unread_ = std::exchange(other.n_unread_, 0);
         gone_ = other.gone_;
+        why_gone_ = std::move(other.why_gone_);
         joined_ = other.joined_;
+        user_ = other.user_;
+        foreign_ = other.foreign_;
+        patience_ = other.patience_;
+        n_complaints_ = other.n_complaints_;
         goodbye_ = other.goodbye_;
     }
     return *this;
@@ -151,8 +207,9 @@ void AgentClient::kill_silent()
 // long.
 bool AgentClient::await_end()
 {
+    const TimedWait limit(*this, foreign_end_ns);
     while (socket_) {
-        if (!wait_until_ready(socket_.get(), POLLIN, agent_))
+        if (!wait_until_ready(socket_.get(), POLLIN, agent_, wait_ends_ns_))
             return false;
         if (!receive(false))
             socket_.reset();
@@ -176,9 +233,9 @@ void AgentClient::close()
         agent_ = 0;
         return;
     }
-    if (exit_ && !wait_until_ready(exit_.get(), POLLIN, agent_)) {
+    if (exit_ && !wait_until_ready(exit_.get(), POLLIN, agent_, 0)) {
         ::kill(agent_, SIGKILL);
-        (void)wait_until_ready(exit_.get(), POLLIN, agent_);
+        (void)wait_until_ready(exit_.get(), POLLIN, agent_, 0);
     }
     // Without a pidfd (before Linux 5.3), this waits as long as the agent takes.
     while (waitpid(agent_, nullptr, exit_ ? WNOHANG : 0) < 0 && errno == EINTR) {
@@ -204,15 +261,31 @@ Result<AgentClient> AgentClient::start()
         run_agent(std::move(agent_end));
         _exit(0);
     }
-    return AgentClient(std::move(client_end), pid, false);
+    return AgentClient(std::move(client_end), pid);
 }
 
-Result<AgentClient> AgentClient::join(pid_t agent)
+Result<AgentClient> AgentClient::join(pid_t agent, bool confined)
 {
-    auto connected = knock(agent);
-    if (!connected)
-        return connected.error();
-    return AgentClient(std::move(*connected), agent, true);
+    auto opened = knock(agent);
+    if (!opened)
+        return opened.error();
+    const uid_t self = geteuid();
+    if (opened->user != self && self != 0 && !(opened->user == 0 && confined)) {
+        const std::string text =
+            "process " + std::to_string(agent) +
+            " (ptrace-agent) belongs to a dtrace of another user (" +
+            std::to_string(opened->user) + "); ";
+        return Error{Code::permission,
+                     text + (opened->user == 0
+                                 ? "to trace the process, too, start that dtrace with "
+                                   "-x trust=confined, or run this dtrace as root"
+                                 : "run this dtrace as that user or as root")};
+    }
+    AgentClient client(std::move(opened->socket), agent);
+    client.joined_ = true;
+    client.user_ = opened->user;
+    client.foreign_ = opened->user != self && opened->user != 0;
+    return client;
 }
 
 // Sends all n bytes, with the descriptors attached to the first byte. While the
@@ -252,7 +325,7 @@ static bool send_all(int socket, const void* from, std::size_t n,
 }
 
 // Waits for these poll(2) events. If the agent is silent for too long, kills it and
-// returns false.
+// returns false. Only hangs up if another dtrace has started the agent.
 bool AgentClient::await(short events)
 {
     if (awaits_command_) {
@@ -262,10 +335,12 @@ bool AgentClient::await(short events)
                 return false;
         return true;
     }
-    if (wait_until_ready(socket_.get(), events, agent_))
+    if (wait_until_ready(socket_.get(), events, agent_, wait_ends_ns_))
         return true;
     kill_silent();
-    agent_died(joined_ ? joined_agent_was_silent : agent_was_silent);
+    agent_died(foreign_  ? foreign_agent_was_slow
+               : joined_ ? joined_agent_was_silent
+                         : agent_was_silent);
     return false;
 }
 
@@ -274,24 +349,65 @@ void AgentClient::agent_died(std::string_view why)
     if (gone_)
         return;
     gone_ = true;
+    why_gone_ = why;
     socket_.reset();
+    inbox_.clear();
     AgentEvent event;
     event.kind = AgentEvent::agent_gone;
     event.text = why;
+    events_bytes_ += bytes_of(event);
     events_.push_back(std::move(event));
 }
 
-static AgentEvent read_event(std::span<const std::byte> body)
+Error AgentClient::lost() const
 {
-    Reader in(body);
+    return Error{Code::gone, why_gone_.empty() ? agent_has_exited : why_gone_};
+}
+
+// Hangs up, because the agent has broken the rules of the protocol.
+Error AgentClient::malformed()
+{
+    agent_died(agent_sent_garbage);
+    return lost();
+}
+
+// Returns a text that the agent has sent. The text of a foreign agent is made safe.
+std::string AgentClient::safe(std::string text) const
+{
+    return foreign_ ? safe_text(text) : std::move(text);
+}
+
+// Returns whether the client accepts a message of this kind and size now.
+bool AgentClient::may_accept(std::uint32_t word, std::size_t bytes) const
+{
+    switch (word) {
+    case word_goodbye:
+        return bytes == 0;
+    case word_event:
+        return foreign_ ? bytes <= max_foreign_event_bytes &&
+                              events_bytes_ + bytes <= max_foreign_events_bytes
+                        : bytes <= max_body_bytes;
+    case reply_ok:
+    case reply_error:
+        return bytes <= (foreign_ ? max_foreign_reply_bytes : max_body_bytes) &&
+               (n_unread_ != 0 || (awaits_reply_ && !reply_));
+    default:
+        return false;
+    }
+}
+
+bool AgentClient::take_event(std::span<const std::byte> body)
+{
     AgentEvent event;
-    event.kind = in.get<AgentEvent::Kind>();
-    event.pid = in.get<pid_t>();
-    event.child = in.get<pid_t>();
-    event.status = in.get<int>();
-    event.text = in.text();
-    event.forgotten = in.array<ForgottenProbe>(in.get<std::uint32_t>());
-    return event;
+    if (!read_event(body, event))
+        return false;
+    if (foreign_ && event.kind == AgentEvent::agent_error &&
+        ++n_complaints_ > max_foreign_complaints)
+        return true;
+    event.text = safe(std::move(event.text));
+    events_bytes_ += bytes_of(event);
+    events_.push_back(std::move(event));
+    return true;
 }
 
 bool AgentClient::take_message()
@@ -300,6 +416,10 @@ bool AgentClient::take_message()
     if (inbox_.size() < sizeof header)
         return false;
     std::memcpy(&header, inbox_.data(), sizeof header);
+    if (!may_accept(header.word, header.bytes)) {
+        (void)malformed();
+        return false;
+    }
     std::size_t message_bytes = sizeof header + header.bytes;
     if (inbox_.size() < message_bytes)
         return false;
@@ -307,7 +427,10 @@ bool AgentClient::take_message()
     if (header.word == word_goodbye) {
         goodbye_ = true;
     } else if (header.word == word_event) {
-        events_.push_back(read_event(body));
+        if (!take_event(body)) {
+            (void)malformed();
+            return false;
+        }
     } else if (n_unread_ != 0) {
         --n_unread_;
     } else {
@@ -323,10 +446,10 @@ bool AgentClient::take_message()
 Result<Ok> AgentClient::receive(bool wait)
 {
     if (!socket_)
-        return Error{Code::gone, agent_has_exited};
+        return lost();
     std::byte buffer[65536];
     if (wait && !await(POLLIN))
-        return Error{Code::gone, agent_was_silent};
+        return lost();
     for (;;) {
         ssize_t n = recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
         if (n > 0) {
@@ -338,7 +461,7 @@ Result<Ok> AgentClient::receive(bool wait)
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return Ok{};
         agent_died(agent_has_exited);
-        return Error{Code::gone, agent_has_exited};
+        return lost();
     }
 }
 
@@ -359,15 +482,19 @@ Result<std::vector<std::byte>> AgentClient::call(std::uint32_t request,
                                                  std::span<const std::byte> body,
                                                  std::span<const int> fds)
 {
+    const TimedWait limit(*this);
     if (!send(request, body, fds))
-        return Error{Code::gone, agent_has_exited};
-    reply_.reset();
+        return lost();
+    awaits_reply_ = true;
     while (!reply_) {
         if (take_message())
             continue;
         if (auto received = receive(true); !received)
-            return received.error();
+            break;
     }
+    awaits_reply_ = false;
+    if (!reply_)
+        return lost();
     std::vector<std::byte> reply = std::move(*reply_);
     reply_.reset();
     Header header;
@@ -375,11 +502,8 @@ Result<std::vector<std::byte>> AgentClient::call(std::uint32_t request,
     reply.erase(reply.begin(), reply.begin() + sizeof header);
     if (header.word == reply_ok)
         return reply;
-    Reader in(reply);
-    Error error;
-    error.code = in.get<Code>();
-    error.sys = in.get<int>();
-    error.text = in.text();
+    Error error = read_error(reply);
+    error.text = safe(std::move(error.text));
     return error;
 }
 
@@ -474,6 +598,7 @@ Result<std::vector<std::byte>> AgentClient::call_with(std::span<const Site> site
 
 void AgentClient::expect(std::size_t n_sites, unsigned n_threads)
 {
+    const TimedWait limit(*this);
     if (send(request_expect,
              Writer().put<std::uint64_t>(n_sites).put<std::uint32_t>(n_threads).body()))
         ++n_unread_;
@@ -487,15 +612,11 @@ Result<std::vector<SitePlan>> AgentClient::plan(pid_t pid, std::span<const Site>
     auto reply = call_with(sites, request_plan, out.body());
     if (!reply)
         return reply.error();
-    Reader in(*reply);
     std::vector<SitePlan> plans;
-    for (std::size_t i = 0; i < sites.size() && in.ok(); ++i) {
-        auto form = in.get<SitePlan::Form>();
-        plans.push_back({form, in.text()});
-    }
-    if (!in.ok())
-        return Error{Code::corrupt,
-                     "plan probes: the reply of the ptrace-agent is too short"};
+    if (!read_plans(*reply, sites.size(), plans))
+        return malformed();
+    for (SitePlan& each : plans)
+        each.text = safe(std::move(each.text));
     return plans;
 }
 
@@ -517,19 +638,12 @@ Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
     auto reply = call_with(sites, request_plant, out.body());
     if (!reply)
         return reply.error();
-    Reader in(*reply);
     PlantReport report;
-    report.n_planted = in.get<std::uint32_t>();
-    report.n_tracepoints = in.get<std::uint32_t>();
-    for (auto* list : {&report.refused, &report.breakpoints}) {
-        auto n = in.get<std::uint32_t>();
-        for (std::uint32_t i = 0; i < n && in.ok(); ++i) {
-            auto site = in.get<std::uint32_t>();
-            list->push_back({site, in.text()});
-        }
-    }
-    report.gone = in.array<std::uint32_t>(in.get<std::uint32_t>());
-    report.fired_by_loops = in.array<std::uint32_t>(in.get<std::uint32_t>());
+    if (!read_report(*reply, sites.size(), report))
+        return malformed();
+    for (auto* list : {&report.refused, &report.breakpoints})
+        for (Refusal& each : *list)
+            each.reason = safe(std::move(each.reason));
     return report;
 }
 
@@ -579,7 +693,7 @@ Result<std::string> AgentClient::profile(std::span<const ProfileTimer> timers)
     auto reply = call(request_profile, out.body());
     if (!reply)
         return reply.error();
-    return Reader(*reply).text();
+    return safe(Reader(*reply).text());
 }
 
 Result<Ok> AgentClient::detach(pid_t pid)
@@ -600,15 +714,13 @@ Result<std::optional<AgentEvent>> AgentClient::next_event()
         while (take_message()) {
         }
     }
-    if (reply_) {
-        reply_.reset();
-        return Error{Code::corrupt, "the ptrace-agent sent a reply without a request"};
-    }
     if (events_.empty())
         return std::optional<AgentEvent>();
+    events_bytes_ -= bytes_of(events_.front());
     AgentEvent event = std::move(events_.front());
     events_.pop_front();
-    if (event.kind == AgentEvent::execed)
+    if (event.kind == AgentEvent::execed &&
+        (!foreign_ || n_execs_.size() < max_foreign_processes))
         ++n_execs_[event.pid];
     if (event.kind == AgentEvent::exited)
         n_execs_.erase(event.pid);

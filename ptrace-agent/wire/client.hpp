@@ -30,6 +30,13 @@
 // Further dtrace processes can use the same agent (join()). Each has a session of its
 // own. The agent keeps a target as long as any session traces it, and exits after the
 // last session.
+//
+// Root can join the agent of another user. This agent may be any program of that user,
+// so this object treats everything that it sends as hostile: it checks each value
+// (replies.hpp), limits the time of all waits (patience.hpp) and the memory of all
+// messages, and escapes the texts. If the agent breaks a rule, this object hangs up and
+// adds the event agent_gone. The agent's claims about processes are checked by
+// Processes (libdtrace/session/processes.hpp).
 #pragma once
 
 #include "base/fd.hpp"
@@ -37,6 +44,7 @@
 #include "base/target_addr.hpp"
 #include "fasttrap/further_blocks.hpp"
 #include "ptrace-agent/runtime/runtime.h"
+#include "ptrace-agent/wire/patience.hpp"
 
 #include <array>
 #include <cstdint>
@@ -265,10 +273,12 @@ public:
     // Forks the agent. Call it early, while the process is small and has few threads.
     // Fails if socketpair(2) or fork(2) fails.
     static Result<AgentClient> start();
-    // Begins a session with an agent that another dtrace process has started. Fails with
-    // Code::not_found if the process is not an agent, and with Code::permission if the
-    // agent belongs to another user.
-    static Result<AgentClient> join(pid_t agent);
+    // Begins a session with an agent that another dtrace process has started. `confined`
+    // is whether the agent has a broker. Fails with Code::not_found if the process is not
+    // an agent. Fails with Code::permission if the agent belongs to another user, except
+    // in two cases: this process is root, or the agent is a confined agent of root. The
+    // agent then decides whether it accepts this process.
+    static Result<AgentClient> join(pid_t agent, bool confined = false);
     AgentClient(AgentClient&&) noexcept;
     AgentClient& operator=(AgentClient&&) noexcept;
     AgentClient(const AgentClient&) = delete;
@@ -373,9 +383,15 @@ public:
     void hang_up();
     // Returns whether another dtrace process has started the agent.
     bool is_joined() const { return joined_; }
+    // Returns the user of the dtrace process that has started the agent.
+    uid_t user() const { return user_; }
+    // Returns whether the agent belongs to another user than root and this process.
+    bool is_foreign() const { return foreign_; }
 
 private:
-    AgentClient(Fd socket, pid_t agent, bool joined);
+    // Uses and limits the time of the waits for a foreign agent while it exists.
+    class TimedWait;
+    AgentClient(Fd socket, pid_t agent);
     bool await_end();
     void kill_silent();
     bool send(std::uint32_t request, std::span<const std::byte> body,
@@ -390,6 +406,11 @@ private:
                        std::span<const int> fds = {});
     Result<Ok> receive(bool wait); // appends the result of one recv() to inbox_
     bool take_message();           // moves a message from inbox_ to events_ or reply_
+    bool take_event(std::span<const std::byte> body);
+    bool may_accept(std::uint32_t word, std::size_t bytes) const;
+    Error malformed();
+    std::string safe(std::string text) const;
+    Error lost() const;
     bool await(short events);
     void agent_died(std::string_view why);
     void close();
@@ -399,13 +420,21 @@ private:
     Fd exit_; // a pidfd of the agent; empty before Linux 5.3
     std::vector<std::byte> inbox_;
     std::deque<AgentEvent> events_;
+    std::size_t events_bytes_ = 0;           // memory of events_
     std::map<pid_t, std::uint32_t> n_execs_; // execs that next_event() has reported
     std::optional<std::vector<std::byte>> reply_;
-    std::size_t n_unread_ = 0;    // the number of replies that will be discarded
+    std::size_t n_unread_ = 0; // the number of replies that will be discarded
+    bool awaits_reply_ = false;
     bool awaits_command_ = false; // create() may wait for any length of time
     bool gone_ = false;
-    bool joined_ = false;  // another dtrace process has started the agent
-    bool goodbye_ = false; // the session has ended, but not the agent
+    std::string why_gone_;
+    bool joined_ = false; // another dtrace process has started the agent
+    uid_t user_ = 0;
+    bool foreign_ = false;
+    agent::Patience patience_;       // for a foreign agent
+    std::uint64_t wait_ends_ns_ = 0; // 0 if the wait has no limit
+    std::size_t n_complaints_ = 0;   // events agent_error of a foreign agent
+    bool goodbye_ = false;           // the session has ended, but not the agent
 };
 
 } // namespace dt

@@ -13,9 +13,8 @@ void ClientLink::send_event(const AgentEvent& event)
     mail_.send(word_event, out.body());
 }
 
-void ClientLink::say_goodbye()
+void ClientLink::say_goodbye(int longest_ms)
 {
-    constexpr int longest_ms = 200;
     mail_.send(word_goodbye, {});
     mail_.flush_within(longest_ms);
 }

@@ -15,7 +15,12 @@ constexpr int look_again_ms = 20;
 
 class ClientLink {
 public:
-    explicit ClientLink(Fd socket) : mail_(std::move(socket)) {}
+    // `max_bytes` is the limit of Mailbox.
+    explicit ClientLink(Fd socket,
+                        std::size_t max_bytes = std::size_t{max_body_bytes} + (1 << 20))
+        : mail_(std::move(socket), max_bytes)
+    {
+    }
 
     void receive() { mail_.receive(); } // reads without waiting
     std::optional<Request> next() { return mail_.next(); }
@@ -30,8 +35,8 @@ public:
     }
     void send_event(const AgentEvent& event);
     // Reports to the client that its session has ended, although the agent does not exit.
-    // Waits up to 200 ms until the client has read everything.
-    void say_goodbye();
+    // Waits up to this time until the client has read everything.
+    void say_goodbye(int longest_ms);
 
 private:
     Mailbox mail_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/wire/door.hpp"
 
+#include "ptrace-agent/wire/protocol.hpp"
+
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -21,7 +23,7 @@ struct Address {
     {
         name.sun_family = AF_UNIX;
         // The first byte of an abstract name is 0.
-        const std::string text = "dtrace-agent-" + std::to_string(agent);
+        const std::string text = door_name(agent);
         text.copy(name.sun_path + 1, sizeof name.sun_path - 1);
         bytes =
             static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
@@ -62,13 +64,13 @@ std::vector<Door::Caller> Door::take()
             continue;
         if (!client)
             break;
-        if (get_peer(client.get(), peer) && peer.uid == owner_)
-            all.push_back({std::move(client), peer.pid});
+        if (get_peer(client.get(), peer))
+            all.push_back({std::move(client), peer.pid, peer.uid});
     }
     return all;
 }
 
-Result<Fd> knock(pid_t agent)
+Result<OpenedDoor> knock(pid_t agent)
 {
     const Error no_door{Code::not_found,
                         "process " + std::to_string(agent) + " has no door for dtrace"};
@@ -82,11 +84,7 @@ Result<Fd> knock(pid_t agent)
     if (connect(made.get(), address.get(), address.bytes) != 0 ||
         !get_peer(made.get(), peer) || peer.pid != agent)
         return no_door;
-    if (peer.uid != geteuid())
-        return Error{Code::permission, "process " + std::to_string(agent) +
-                                           " (ptrace-agent) belongs to a dtrace of "
-                                           "another user"};
-    return made;
+    return OpenedDoor{std::move(made), peer.uid};
 }
 
 } // namespace dt::agent

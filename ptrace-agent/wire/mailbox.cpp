@@ -21,9 +21,8 @@
 
 namespace dt::agent {
 
-// Limits for one client, so that it cannot exhaust the agent's memory and descriptors.
+// The limit for one client, so that it cannot exhaust the agent's descriptors.
 constexpr std::size_t max_fds = 16;
-constexpr std::size_t max_kept_bytes = std::size_t{max_body_bytes} + (1 << 20);
 
 static volatile sig_atomic_t rung;
 static volatile sig_atomic_t terminated;
@@ -43,7 +42,8 @@ static void on_ring(int signal)
     ring_again(1);
 }
 
-Mailbox::Mailbox(Fd socket) : socket_(std::move(socket))
+Mailbox::Mailbox(Fd socket, std::size_t max_bytes)
+    : socket_(std::move(socket)), max_bytes_(max_bytes)
 {
     rung = 1; // input may have arrived before the handlers are installed
     struct sigaction action = {};
@@ -142,7 +142,7 @@ void Mailbox::ring_for(int fd)
 void Mailbox::receive()
 {
     std::byte buffer[65536];
-    while (!eof_ && in_.size() < max_kept_bytes) {
+    while (!eof_ && in_.size() < max_bytes_) {
         iovec part{buffer, sizeof buffer};
         alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
         msghdr message{};
@@ -192,7 +192,7 @@ std::optional<Request> Mailbox::next()
     if (in_.size() < sizeof header)
         return std::nullopt;
     std::memcpy(&header, in_.data(), sizeof header);
-    if (header.bytes > max_body_bytes) {
+    if (header.bytes > max_body_bytes || sizeof header + header.bytes > max_bytes_) {
         eof_ = true; // the peer does not follow the protocol
         return std::nullopt;
     }
@@ -224,7 +224,7 @@ void Mailbox::send(std::uint32_t word, const std::vector<std::byte>& body)
     out_.insert(out_.end(), bytes, bytes + sizeof header);
     out_.insert(out_.end(), body.begin(), body.end());
     flush();
-    if (out_.size() > max_kept_bytes)
+    if (out_.size() > max_bytes_)
         eof_ = true; // the client does not read
 }
 

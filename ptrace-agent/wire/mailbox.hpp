@@ -12,6 +12,7 @@
 #include "base/fd.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -31,7 +32,9 @@ inline std::uint64_t sooner(std::uint64_t a, std::uint64_t b)
 
 class Mailbox {
 public:
-    explicit Mailbox(Fd socket);
+    // Keeps at most `max_bytes` bytes of requests, and as many of replies and events. A
+    // client that causes more is disconnected.
+    Mailbox(Fd socket, std::size_t max_bytes);
 
     // Returns whether a ring has occurred since the last call. A ring interrupts
     // waitpid(). Rings are caused by input, space for output, a timer, other
@@ -63,6 +66,7 @@ public:
 
 private:
     Fd socket_;
+    std::size_t max_bytes_;
     bool eof_ = false;
     std::vector<std::byte> in_, out_;
     std::vector<Fd> fds_;

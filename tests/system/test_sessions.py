@@ -18,6 +18,13 @@ PROGRAMS = (
     'END { printa("entries %@d\\n", @entries); }',
 )
 
+# Executes a command in a sandbox. The filter permits everything.
+SANDBOX = ("import ctypes, os, sys; libc = ctypes.CDLL(None); libc.prctl(38, 1, 0, 0, 0); "
+           "filter = ctypes.create_string_buffer(b'\\x06\\0\\0\\0\\0\\0\\xff\\x7f'); "
+           "class_ = type('P', (ctypes.Structure,), {'_fields_': [('n', ctypes.c_ushort), ('f', ctypes.c_void_p)]}); "
+           "program = class_(1, ctypes.addressof(filter)); "
+           "assert libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0; os.execv(sys.argv[1], sys.argv[1:])")
+
 class Rounds(Holder):
     """The victim `rounds`, whose threads call work() when the test requests it."""
     def __init__(self, t, threads=2, n=1000, command=None):
@@ -117,6 +124,25 @@ def a_stopped_session_does_not_delay_the_others(t):
         equal(found(stopped.finish(), "entries"), 2 * target.n, "calls")
         released(target)
 
+def all_sessions_report_the_end_of_their_agent(t):
+    """A service manager sends SIGTERM to all processes of a service, and later SIGKILL."""
+    for signum in (signal.SIGTERM, signal.SIGKILL):
+        with Rounds(t) as target:
+            tracers = [Tracer(t, COUNT, target.pid) for _ in range(3)]
+            target.call()
+            os.kill(tracer_of(target.pid), signum)
+            for tracer in tracers:
+                equal(found(tracer.finish(signum=None, want=1), "entries"), target.n, "calls")
+                contains(tracer.errors, "dtrace no longer traces any process: the ptrace-agent has exited")
+            wait_until(lambda: tracer_of(target.pid) == 0, what="the release of the target")
+            target.call()
+            if signum == signal.SIGTERM:
+                untouched(target.pid)
+            with Tracer(t, COUNT, target.pid) as again:
+                target.call()
+                equal(found(again.finish(), "entries"), target.n, "calls")
+            released(target)
+
 def each_session_reports_the_exit_of_the_target(t):
     with Rounds(t) as target:
         tracers = [Tracer(t, COUNT, target.pid) for _ in range(3)]
@@ -172,6 +198,22 @@ def each_session_samples_the_threads(t):
         equal(found(b.finish(), "entries") > 0, True, "samples of the second session")
         released(target)
 
+def a_session_with_a_high_rate_takes_no_samples_from_another(t):
+    """Each session may use 5 % of the threads' time. The second session exceeds this."""
+    program = 'profile-%d { @entries = count(); } END { printa("entries %%@d\\n", @entries); }'
+    samples = []
+    for n_others in (0, 3):
+        with Rounds(t, threads=1, n=1_000_000_000) as target:
+            first = Tracer(t, program % 199, target.pid)
+            others = [Tracer(t, program % 4999, target.pid) for _ in range(n_others)]
+            os.write(target.process.stdin.fileno(), b"x")
+            time.sleep(2)
+            samples.append(found(first.finish(), "entries"))
+            for other in others:
+                other.finish()
+            end_of(target.process)
+    equal(samples[1] > samples[0] // 2, True, f"samples without and with other sessions: {samples}")
+
 def a_process_that_another_tracer_traces_is_refused(t):
     with Rounds(t) as target:
         tracer = subprocess.Popen([PYTHON, "-c", "import ctypes, sys\n"
@@ -200,22 +242,158 @@ def sessions_of_root_may_share_a_process_of_another_user(t):
             equal(found(b.finish(), "entries"), 2 * target.n, "calls that the second session saw")
             released(target)
 
-def a_process_that_the_dtrace_of_another_user_traces_is_refused(t):
+def of_both_users(t):
+    """Returns the commands of dtrace for an ordinary user and for root, and the command of the victim for that user."""
     if os.geteuid() != 0:
         raise Skip("needs root")
     command = of_another_user(t, "rounds")
-    t.scratch.chmod(0o777)
-    for first, second in (([], as_nobody()), (as_nobody(), [])):
+    t.scratch.chmod(0o777) # the sessions write their output there
+    return [*as_nobody(), t.dtrace], [t.dtrace], command
+
+CONFINED = ("-x", "trust=confined") # the agent of root then accepts sessions of the targets' user
+
+def counts_are_exact(t, command, first, second, first_flags):
+    """Each session counts its own calls, in all combinations of mechanisms. Either session may end first."""
+    for flags in itertools.product(BOTH, repeat=2):
+        for first_to_end in (0, 1):
+            for program in (PROGRAMS[0], PROGRAMS[1]):
+                with Rounds(t, command=command) as target:
+                    a = Tracer(t, PROGRAMS[3], target.pid, flags=(*first_flags, *flags[0]), command=first)
+                    target.call()
+                    b = Tracer(t, program, target.pid, flags=flags[1], command=second)
+                    target.call()
+                    tracers = [(a, 2), (b, 1)]
+                    tracer, n = tracers.pop(first_to_end)
+                    equal(found(tracer.finish(), "entries"), n * target.n, "calls that the session saw which ended first")
+                    target.call()
+                    tracer, n = tracers.pop()
+                    equal(found(tracer.finish(), "entries"), (n + 1) * target.n, "calls that the other session saw")
+                    released(target)
+
+def either_may_be_killed_or_stopped(t, command, first, second, first_flags):
+    for victim, how in itertools.product((0, 1), (signal.SIGKILL, signal.SIGSTOP)):
         with Rounds(t, command=command) as target:
-            tracer = Tracer(t, COUNT, target.pid, command=[*first, t.dtrace])
-            done = subprocess.run([*second, t.dtrace, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
+            tracers = [Tracer(t, COUNT, target.pid, flags=flags, command=each)
+                       for each, flags in ((first, first_flags), (second, ()))]
+            target.call()
+            tracers[victim].process.send_signal(how)
+            try:
+                target.call()
+                equal(found(tracers[1 - victim].finish(), "entries"), 2 * target.n, "calls")
+            finally:
+                tracers[victim].process.kill()
+                tracers[victim].process.communicate(timeout=20)
+            released(target)
+
+def others_come_and_go(t, command, first, second, first_flags):
+    with Rounds(t, command=command) as target:
+        permanent = Tracer(t, COUNT, target.pid, flags=first_flags, command=first)
+        for n in range(5):
+            tracers = [Tracer(t, PROGRAMS[k], target.pid, flags=BOTH[n % 2], command=second) for k in (0, 1)]
+            target.call()
+            for tracer in tracers:
+                equal(found(tracer.finish(), "entries"), target.n, "calls")
+            target.call()
+        equal(found(permanent.finish(), "entries"), 10 * target.n, "calls")
+        released(target)
+
+def root_may_join_the_agent_of_a_user(t):
+    user, root, command = of_both_users(t)
+    counts_are_exact(t, command, user, root, ())
+
+def root_and_the_user_whose_agent_it_joined_may_be_killed_or_stopped(t):
+    user, root, command = of_both_users(t)
+    either_may_be_killed_or_stopped(t, command, user, root, ())
+
+def root_comes_and_goes_at_the_agent_of_a_user(t):
+    user, root, command = of_both_users(t)
+    others_come_and_go(t, command, user, root, ())
+
+def a_user_may_join_the_confined_agent_of_root(t):
+    user, root, command = of_both_users(t)
+    counts_are_exact(t, command, root, user, CONFINED)
+
+def root_and_a_user_at_its_confined_agent_may_be_killed_or_stopped(t):
+    user, root, command = of_both_users(t)
+    either_may_be_killed_or_stopped(t, command, root, user, CONFINED)
+
+def a_user_comes_and_goes_at_the_confined_agent_of_root(t):
+    user, root, command = of_both_users(t)
+    others_come_and_go(t, command, root, user, CONFINED)
+
+def a_user_may_join_only_for_processes_that_it_may_trace_itself(t):
+    """Root traces a process that is not dumpable, and a user may not read the memory of such a process."""
+    user, root, _ = of_both_users(t)
+    code = ("import ctypes, sys; assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0; print('ready', flush=True); " # PR_SET_DUMPABLE
+            "sys.stdin.readline()")
+    python = subprocess.Popen([*as_nobody(), PYTHON, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    exits = 'pid$target:libc.so.6:_exit:entry { @entries = count(); } END { printa("entries %@d\\n", @entries); }'
+    with held(python):
+        equal(Line(python.stdout).next(), b"ready\n")
+        tracer = Tracer(t, exits, python.pid, flags=CONFINED, command=root)
+        done = subprocess.run([*user, "-qn", "BEGIN { exit(0); }", "-p", str(python.pid)], capture_output=True, text=True,
+                              timeout=60)
+        equal(done.returncode, 1, done.stderr)
+        contains(done.stderr, "not permitted: it is not dumpable")
+        python.communicate(b"\n", timeout=30)
+        equal(found(tracer.finish(signum=None), "entries"), 1, "exits")
+
+def the_confined_agent_of_root_refuses_other_users_and_sandboxes(t):
+    user, root, command = of_both_users(t)
+    sandboxed = [*as_nobody(), PYTHON, "-c", SANDBOX, t.dtrace]
+    for second in ([*as_nobody(65533), t.dtrace], sandboxed):
+        with Rounds(t, command=command) as target:
+            tracer = Tracer(t, COUNT, target.pid, flags=CONFINED, command=root)
+            done = subprocess.run([*second, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
                                   capture_output=True, text=True, timeout=60)
             equal(done.returncode, 1, done.stderr)
-            agent = tracer_of(target.pid)
-            if pathlib.Path(f"/proc/{agent}/comm").read_text() == "ptrace-broker\n": # the agent is its parent
-                agent = int(re.search(r"^PPid:\s*(\d+)", pathlib.Path(f"/proc/{agent}/status").read_text(), re.M)[1])
-            contains(done.stderr, f"failed to grab pid {target.pid}: process {agent} (ptrace-agent) belongs to a dtrace of "
-                                  "another user")
+            contains(done.stderr, "its ptrace-agent does not accept this dtrace")
+            target.call()
+            equal(found(tracer.finish(), "entries"), target.n, "calls")
+            released(target)
+
+def the_clauses_of_roots_dtrace_use_memory_that_the_agent_of_a_user_does_not_map(t):
+    """A program that needs shared memory for these clauses is refused."""
+    user, root, command = of_both_users(t)
+    with Rounds(t, command=command) as target:
+        first = Tracer(t, COUNT, target.pid, command=user)
+        ticks = Tracer(t, COUNT + " BEGIN { n = 3; } tick-100 { @ticks = count(); } " "pid$target:a.out:work:entry /n == 3/ "
+                       '{ @equal = count(); } END { printa("equal %@d\\n", @equal); printa("ticks %@d\\n", @ticks); }',
+                       target.pid, command=root)
+        agent = tracer_of(target.pid)
+        maps = pathlib.Path(f"/proc/{agent}/maps").read_text()
+        equal(maps.count("/memfd:dtrace-private"), 2, "private parts that the agent maps, one of each session")
+        own = pathlib.Path(f"/proc/{ticks.process.pid}/maps").read_text()
+        inodes = lambda text: {line.split()[4] for line in text.splitlines() if "/memfd:dtrace-private" in line}
+        equal(len(inodes(own)), 2, "private parts of root's session")
+        equal(len(inodes(own) - inodes(maps)), 1, "private parts that only root's session maps")
+        target.call()
+        out = ticks.finish()
+        equal((found(out, "entries"), found(out, "equal")), (target.n, target.n), "calls")
+        equal(found(out, "ticks") > 0, True, "ticks")
+        done = t.run("-qn", "BEGIN { n = 0; } pid$target:a.out:work:entry { n++; } tick-100 { printf(\"%d\", n); }",
+                     "-p", str(target.pid))
+        equal(done.returncode, 1)
+        contains(done.stderr, "a dtrace of another user traces one of the targets, and the program shares the variable n")
+        done = t.run("-qn", COUNT, "-x", "trust=all", "-p", str(target.pid))
+        equal(done.returncode, 1)
+        contains(done.stderr, "trace the process without -x trust=all")
+        first.finish()
+        released(target)
+
+def a_user_may_not_join_the_agent_of_root_or_of_another_user(t):
+    user, root, command = of_both_users(t)
+    other = [*as_nobody(65533), t.dtrace]
+    for first, second, why in (([*root, "-x", "trust=user"], user, "start that dtrace with -x trust=confined, or run this dtrace as root"),
+                               (user, other, "run this dtrace as that user or as root")):
+        with Rounds(t, command=command) as target:
+            tracer = Tracer(t, COUNT, target.pid, command=first)
+            done = subprocess.run([*second, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
+                                  capture_output=True, text=True, timeout=60)
+            equal(done.returncode, 1, done.stderr)
+            contains(done.stderr, f"failed to grab pid {target.pid}: process {tracer_of(target.pid)} (ptrace-agent) belongs to "
+                                  "a dtrace of another user")
+            contains(done.stderr, why)
             target.call()
             equal(found(tracer.finish(), "entries"), target.n, "calls")
             released(target)
@@ -224,13 +402,7 @@ def a_sandboxed_process_of_the_same_user_gets_no_session(t):
     """It must not trace processes outside its sandbox through the agent of another dtrace."""
     with Rounds(t) as target:
         first = Tracer(t, COUNT, target.pid)
-        # The filter permits everything.
-        code = ("import ctypes, os, sys; libc = ctypes.CDLL(None); libc.prctl(38, 1, 0, 0, 0); "
-                "filter = ctypes.create_string_buffer(b'\\x06\\0\\0\\0\\0\\0\\xff\\x7f'); "
-                "class_ = type('P', (ctypes.Structure,), {'_fields_': [('n', ctypes.c_ushort), ('f', ctypes.c_void_p)]}); "
-                "program = class_(1, ctypes.addressof(filter)); "
-                "assert libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0; os.execv(sys.argv[1], sys.argv[1:])")
-        done = subprocess.run([PYTHON, "-c", code, t.dtrace, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
+        done = subprocess.run([PYTHON, "-c", SANDBOX, t.dtrace, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
                               capture_output=True, text=True, timeout=60)
         equal(done.returncode, 1, done.stderr)
         contains(done.stderr, "its ptrace-agent does not accept this dtrace")
@@ -299,7 +471,7 @@ def an_ordinary_user_may_have_several_sessions(t):
             equal(found(tracer.finish(), "entries"), target.n, "calls")
         released(target)
 
-TESTS = tests_in(globals(), arenas, released, exits_seen)
+TESTS = tests_in(globals(), arenas, released, exits_seen, of_both_users)
 
 if __name__ == "__main__":
     main(TESTS)

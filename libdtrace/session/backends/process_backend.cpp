@@ -56,10 +56,22 @@ int ProcessBackend::make_arena()
                            shared_ +
                            " among them; use an aggregation or a self-> variable "
                            "instead, or -x trust=all if they may share memory");
+    // The agent of another user can write to the private part of its arena. So this
+    // process needs an arena of its own for the clauses of BEGIN, END and tick.
+    const bool has_foreign = s_.processes.has_foreign();
+    if (!shared_.empty() && has_foreign)
+        return s_.fail(EACCES,
+                       "a dtrace of another user traces one of the targets, and the "
+                       "program shares " +
+                           shared_ +
+                           " with the clauses that dtrace itself executes; use an "
+                           "aggregation or a self-> variable instead, or end the other "
+                           "dtrace");
     // Processes of other users can be found later if the user named no targets.
-    has_own_arena_ = shared_.empty() &&
-                     (n_domains > 1 || (s_.options.trust != TrustOption::all &&
-                                        !s_.has_own_targets() && s_.awaits_statics()));
+    has_own_arena_ =
+        shared_.empty() && (n_domains > 1 || has_foreign ||
+                            (s_.options.trust != TrustOption::all &&
+                             !s_.has_own_targets() && s_.awaits_statics()));
     return 0;
 }
 
@@ -68,6 +80,10 @@ int ProcessBackend::make_arena()
 Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t agent)
 {
     const std::size_t domain = s_.processes.arena_of(agent);
+    if (!has_own_arena_ && s_.processes.agent(agent)->is_foreign())
+        return Error{Code::permission,
+                     "a process that a dtrace of another user traces must be named "
+                     "before tracing begins"};
     if (!has_own_arena_ && user_of_first_arena_.value_or(domain) == domain) {
         user_of_first_arena_ = domain;
         return &*s_.arena;
@@ -202,11 +218,27 @@ int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t claus
     return 0;
 }
 
+// Returns whether a probe fires only in clauses that this process executes. ERROR and
+// sampled probes also fire in targets.
+bool ProcessBackend::fires_here(std::uint32_t id) const
+{
+    const ProbeInfo& probe = s_.registry.at(id);
+    if (probe.provider == "dtrace")
+        return probe.name != "ERROR";
+    const auto& timers = s_.providers.profile.timers();
+    const auto timer = timers.find(id);
+    return timer != timers.end() && !timer->second.per_cpu;
+}
+
 // Makes the consumer accept a probe's records only from the arena of its process's
-// domain.
+// domain. The probes of this process fire in the first arena.
 void ProcessBackend::bind(std::uint32_t id)
 {
-    const ProcessProbe* probe = has_own_arena_ ? s_.probes.probe(id) : nullptr;
+    if (!has_own_arena_)
+        return;
+    if (fires_here(id))
+        return s_.consumer->bind_probe(id, 0);
+    const ProcessProbe* probe = s_.probes.probe(id);
     if (probe == nullptr)
         return;
     const ps_prochandle* process = s_.processes.find(probe->pid);
@@ -281,6 +313,13 @@ void ProcessBackend::choose_mechanism(ps_prochandle& process)
 int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                           const StaticTable& statics)
 {
+    // If the process has exited, and its agent has hidden this, the addresses may be
+    // those of another process.
+    if (!s_.processes.is_traced(process)) {
+        s_.report(&process, "the ptrace-agent of another user no longer traces the "
+                            "process, so it gets no further probes");
+        return 0;
+    }
     // The process may not have been a target when the probes were enabled.
     for (const Site& site : sites)
         bind(site.probe);

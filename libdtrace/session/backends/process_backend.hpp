@@ -64,6 +64,7 @@ private:
     int prepare(std::size_t domain);
     void retire(std::size_t domain);
     Result<ArenaMemory*> arena_for(std::size_t agent);
+    bool fires_here(std::uint32_t id) const;
     void copy_variables();
     void touch(ArenaMemory& arena);
     bool has_little_memory(pid_t pid) const;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -173,4 +174,16 @@ TEST(TrustDomainCovers, AllRemainingProcessesOfAnOwnerWithoutMoreRights)
     EXPECT_TRUE(covers(remaining, plain.pid()));
     EXPECT_FALSE(covers(remaining, gained.pid()));
     EXPECT_FALSE(covers(remaining_domain(65533), plain.pid()));
+}
+
+// Root of another user namespace has all capabilities, but only there.
+TEST(TrustDomain, IsNotPrivilegedInAnotherUserNamespace)
+{
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "needs root";
+    const Child same([] {}), other([] { (void)::unshare(CLONE_NEWUSER); });
+    if (read_proc_link(other.pid(), "ns/user") == read_proc_link(getpid(), "ns/user"))
+        GTEST_SKIP() << "no user namespace can be created here";
+    EXPECT_EQ(is_privileged(same.pid()), is_privileged(getpid()));
+    EXPECT_FALSE(is_privileged(other.pid()));
 }

@@ -5,8 +5,10 @@
 #include "session.hpp"
 
 #include <csignal>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <set>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -88,6 +90,20 @@ TEST(Sessions, DoNotStartOrKillTheCommandOfAnotherSession)
     EXPECT_EQ(first.run_to_end(pid), 0);
 }
 
+TEST(Sessions, CannotUseTheArenaOfAnotherVersion)
+{
+    Session first;
+    auto second = AgentClient::join(first.agent().agent_pid());
+    ASSERT_TRUE(second) << second.error().text;
+    constexpr std::uint64_t bytes = 64 << 10;
+    const Fd arena(memfd_create("arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(ftruncate(arena.get(), bytes), 0);
+    ASSERT_EQ(fcntl(arena.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    auto mapped = second->set_arena(arena.get(), bytes, arena.get(), bytes);
+    ASSERT_FALSE(mapped);
+    EXPECT_EQ(mapped.error().code, Code::unsupported);
+}
+
 TEST(Sessions, CannotBeginAtAProcessThatIsNoAgent)
 {
     auto joined = AgentClient::join(getpid());
@@ -109,14 +125,15 @@ TEST(Sessions, HaveDifferentNumbers)
     taken.set(0).set(2); // targets still use the memory of these sessions
     std::set<unsigned> numbers;
     for (unsigned i = 0; i < agent::max_sessions - 2; i++) {
-        agent::AgentSession* session = sessions.add(connect(), taken);
+        agent::AgentSession* session =
+            sessions.add(agent::ClientLink(connect()), taken);
         ASSERT_NE(session, nullptr);
         EXPECT_FALSE(taken.test(session->number));
         EXPECT_TRUE(numbers.insert(session->number).second);
     }
-    EXPECT_EQ(sessions.add(connect(), taken), nullptr);
+    EXPECT_EQ(sessions.add(agent::ClientLink(connect()), taken), nullptr);
     sessions.remove(5);
-    agent::AgentSession* session = sessions.add(connect(), taken);
+    agent::AgentSession* session = sessions.add(agent::ClientLink(connect()), taken);
     ASSERT_NE(session, nullptr);
     EXPECT_EQ(session->number, 5u);
 }
