@@ -169,6 +169,7 @@ void Agent::end_session(AgentSession& session)
     // A reader of that client's output would otherwise wait until the agent exits.
     if (session.number == starters_session && !is_confined())
         close_standard_descriptors();
+    settle_calls(); // the client may exit after the goodbye
     session.client.say_goodbye();
     sessions_.remove(session.number);
 }

@@ -117,7 +117,13 @@ struct Exchange {
             return -EBADF;
         send_batch();
         send_or_exit(request, sent);
+        // Signals must not interrupt the wait. Otherwise an agent with a stopped broker
+        // would use CPU time, and dtrace would not notice that the agent is silent.
+        sigset_t all;
+        sigfillset(&all);
         for (;;) {
+            pollfd message{the_socket, POLLIN, 0};
+            (void)::ppoll(&message, 1, nullptr, &all);
             if (!reply.receive(the_socket, file))
                 ::_exit(1);
             if (reply.head.await_number == 0)
