@@ -197,6 +197,7 @@ void Agent::end_session(AgentSession& session)
     // A reader of that client's output would otherwise wait until the agent exits.
     if (session.number == starters_session && !is_confined())
         close_standard_descriptors();
+    settle_calls(); // the client may exit after the goodbye
     constexpr int longest_ms = 200;
     session.client.say_goodbye(session.is_guest() ? 0 : longest_ms);
     sessions_.remove(session.number);

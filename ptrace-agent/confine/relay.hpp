@@ -14,9 +14,14 @@
 //                   is a number, which the reply repeats. If the agent sends another
 //                   relayed_await, the broker forgets the earlier one.
 //
-// relayed_settle has no effect, and has an empty reply. relayed_compare replies 1 if a
-// process is in the trust domain of the agent's targets. The broker handles all messages
-// in the order in which they were sent.
+// Three requests are not system calls:
+//
+//   relayed_settle  Has no effect, and has an empty reply. The broker handles all
+//                   messages in the order in which they were sent.
+//   relayed_compare Replies 1 if a process is in the trust domain of the agent's
+//                   targets, otherwise 0.
+//   relayed_rules   Starts a rule reader (rules/rule_reader.hpp). The reply contains its
+//                   socket.
 #pragma once
 
 #include "base/fd.hpp"
@@ -32,7 +37,7 @@
 namespace dt::agent {
 
 constexpr std::int32_t relayed_batch = -1, relayed_await = -2, relayed_settle = -3,
-                       relayed_compare = -4;
+                       relayed_compare = -4, relayed_rules = -5;
 
 struct RelayedCall {
     std::int32_t call = 0; // SYS_openat, SYS_ptrace, ..., or one of the above

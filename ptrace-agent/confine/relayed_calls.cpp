@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <utility>
 
 namespace dt::agent {
 
@@ -117,7 +118,13 @@ struct Exchange {
             return -EBADF;
         send_batch();
         send_or_exit(request, sent);
+        // Signals must not interrupt the wait. Otherwise an agent with a stopped broker
+        // would use CPU time, and dtrace would not notice that the agent is silent.
+        sigset_t all;
+        sigfillset(&all);
         for (;;) {
+            pollfd message{the_socket, POLLIN, 0};
+            (void)::ppoll(&message, 1, nullptr, &all);
             if (!reply.receive(the_socket, file))
                 ::_exit(1);
             if (reply.head.await_number == 0)
@@ -625,6 +632,14 @@ void settle_calls()
     Call settle;
     settle.number = relayed_settle;
     Exchange(settle).run();
+}
+
+Fd relay_rule_reader()
+{
+    Call start;
+    start.number = relayed_rules;
+    Exchange exchange(start);
+    return exchange.run() < 0 ? Fd() : std::move(exchange.file);
 }
 
 ssize_t write_memory(int mem, const void* from, std::size_t n_bytes, std::uint64_t at)
