@@ -470,8 +470,8 @@ Result<std::size_t> Processes::attach(pid_t pid, const std::optional<TrustDomain
                 Code::permission,
                 own.error().text +
                     "; its ptrace-agent does not accept this dtrace, because "
-                    "this dtrace has another sandbox, user namespace or set of "
-                    "capabilities than the first one, or because the agent "
+                    "this dtrace has another version, sandbox, user namespace or "
+                    "set of capabilities than the first one, or because the agent "
                     "already has 64 sessions"};
         if (monotonic_ns() >= end_ns)
             return target.error();

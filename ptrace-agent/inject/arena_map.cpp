@@ -72,6 +72,15 @@ Result<Ok> ArenaMap::map(int program_fd, std::uint64_t program_bytes, int data_f
         munmap(base, bytes);
         return error;
     }
+    // The client may be a dtrace process of another version than the one that has started
+    // the agent.
+    if (static_cast<const dt_arena*>(base)->version != DT_ARENA_VERSION) {
+        munmap(base, bytes);
+        return Error{
+            Code::unsupported,
+            "map the arena: the ptrace-agent was started by another version of "
+            "dtrace"};
+    }
     program_fd_ = read_only_copy(program_fd);
     data_fd_ = Fd(fcntl(data_fd, F_DUPFD_CLOEXEC, 3));
     unmap();

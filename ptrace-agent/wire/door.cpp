@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/wire/door.hpp"
 
+#include "ptrace-agent/wire/protocol.hpp"
+
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -21,7 +23,7 @@ struct Address {
     {
         name.sun_family = AF_UNIX;
         // The first byte of an abstract name is 0.
-        const std::string text = "dtrace-agent-" + std::to_string(agent);
+        const std::string text = door_name(agent);
         text.copy(name.sun_path + 1, sizeof name.sun_path - 1);
         bytes =
             static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());

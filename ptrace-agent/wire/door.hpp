@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The socket at which further dtrace processes begin a session with a running agent.
 //
-//   client: knock(pid) ──connect──> "@dtrace-agent-PID" ──> Door::take() :agent
+//   client: knock(pid) ──connect──> "@dtrace-agent-PID-N" ──> Door::take() :agent
 //
 // The socket has an abstract name, so it needs no file, and it ends with the agent. Any
 // process may connect. Both ends therefore read the ids of the other end from the kernel

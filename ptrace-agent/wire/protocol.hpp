@@ -5,7 +5,8 @@
 //
 // Each request has exactly one reply, ok or error, and replies keep the order of the
 // requests. Events may arrive between replies. File descriptors are sent with the first
-// byte of their request. Both ends are the same binary, so the protocol has no version.
+// byte of their request. Both ends are the same binary, or door_name() is the same for
+// both. So the messages have no version.
 // Reads of a body are checked against its bounds.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -45,6 +47,32 @@ struct Header {
     std::uint32_t n_fds = 0; // number of descriptors sent with the message
 };
 constexpr std::uint32_t max_body_bytes = 1u << 28;
+
+// Returns a number that differs if the requests or their structures differ. The version of
+// the arena is checked when the agent maps it.
+constexpr std::uint32_t protocol_number()
+{
+    std::uint32_t hash = 2166136261; // FNV-1a
+    auto add = [&hash](std::uint32_t value) { hash = (hash ^ value) * 16777619; };
+#define X(name)                                                                        \
+    for (char c : std::string_view(#name))                                             \
+        add(static_cast<std::uint8_t>(c));
+    AGENT_REQUESTS(X)
+#undef X
+    for (std::size_t n :
+         {sizeof(Site), sizeof(ForgottenProbe), sizeof(SeenText), sizeof(StaticFacts),
+          sizeof(dt_operand), sizeof(ProfileTimer), sizeof(dt_rt_config)})
+        add(static_cast<std::uint32_t>(n));
+    return hash;
+}
+
+// Returns the name of the socket of an agent, without the first byte, which is 0. A dtrace
+// of another version does not find it.
+inline std::string door_name(pid_t agent)
+{
+    return "dtrace-agent-" + std::to_string(agent) + "-" +
+           std::to_string(protocol_number());
+}
 
 static_assert(sizeof(Site) == 64 && std::is_trivially_copyable_v<Site>);
 static_assert(sizeof(ForgottenProbe) == 16 &&

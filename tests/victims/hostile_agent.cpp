@@ -49,7 +49,7 @@ int listen_as_agent()
 {
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
-    const std::string text = "dtrace-agent-" + std::to_string(getpid());
+    const std::string text = door_name(getpid());
     text.copy(name.sun_path + 1, sizeof name.sun_path - 1);
     const auto bytes = offsetof(sockaddr_un, sun_path) + 1 + text.size();
     const int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

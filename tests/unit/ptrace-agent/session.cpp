@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "session.hpp"
 
+#include "dif/arena.h"
+
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -28,6 +30,9 @@ Session::Session()
     data_fd_ = memfd_create("data", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     EXPECT_EQ(ftruncate(program_fd_, program_bytes), 0);
     EXPECT_EQ(ftruncate(data_fd_, data_bytes), 0);
+    dt_arena arena{};
+    arena.version = DT_ARENA_VERSION;
+    EXPECT_EQ(pwrite(program_fd_, &arena, sizeof arena, 0), ssize_t{sizeof arena});
     for (int fd : {program_fd_, data_fd_})
         EXPECT_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
     notes_ = static_cast<Notebook*>(

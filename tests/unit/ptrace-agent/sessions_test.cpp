@@ -5,8 +5,10 @@
 #include "session.hpp"
 
 #include <csignal>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <set>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -86,6 +88,20 @@ TEST(Sessions, DoNotStartOrKillTheCommandOfAnotherSession)
     EXPECT_FALSE(first.event(200)); // the command is still held
     EXPECT_EQ(first.output(), "");
     EXPECT_EQ(first.run_to_end(pid), 0);
+}
+
+TEST(Sessions, CannotUseTheArenaOfAnotherVersion)
+{
+    Session first;
+    auto second = AgentClient::join(first.agent().agent_pid());
+    ASSERT_TRUE(second) << second.error().text;
+    constexpr std::uint64_t bytes = 64 << 10;
+    const Fd arena(memfd_create("arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(ftruncate(arena.get(), bytes), 0);
+    ASSERT_EQ(fcntl(arena.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    auto mapped = second->set_arena(arena.get(), bytes, arena.get(), bytes);
+    ASSERT_FALSE(mapped);
+    EXPECT_EQ(mapped.error().code, Code::unsupported);
 }
 
 TEST(Sessions, CannotBeginAtAProcessThatIsNoAgent)
