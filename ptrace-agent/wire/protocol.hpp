@@ -59,9 +59,9 @@ constexpr std::uint32_t protocol_number()
         add(static_cast<std::uint8_t>(c));
     AGENT_REQUESTS(X)
 #undef X
-    for (std::size_t n : {sizeof(Site), sizeof(ForgottenProbe), sizeof(SeenText),
-                          sizeof(StaticFacts), sizeof(dt_operand), sizeof(ProfileTimer),
-                          sizeof(dt_rt_config)})
+    for (std::size_t n :
+         {sizeof(Site), sizeof(ForgottenProbe), sizeof(SeenText), sizeof(StaticFacts),
+          sizeof(dt_operand), sizeof(ProfileTimer), sizeof(dt_rt_config)})
         add(static_cast<std::uint32_t>(n));
     return hash;
 }
