@@ -63,7 +63,9 @@ static Result<Ok> confine(AgentClient& agent, const TrustDomain& limit)
 
 Result<AgentClient> Processes::start_agent(const std::optional<TrustDomain>& limit)
 {
-    auto started = AgentClient::start();
+    if (!starter_)
+        return starter_.error();
+    auto started = AgentClient::start(*starter_);
     if (started && limit)
         if (auto confined = confine(*started, *limit); !confined)
             return confined.error();
@@ -415,7 +417,7 @@ Result<ProcessSymbols*> Processes::symbols_of(pid_t pid)
 
 bool Processes::is_ours(pid_t pid) const
 {
-    return pid == ::getpid() ||
+    return pid == ::getpid() || (starter_ && starter_->pid() == pid) ||
            std::any_of(domains_.begin(), domains_.end(),
                        [pid](const std::unique_ptr<Domain>& domain) {
                            return domain->agent && (domain->agent->agent_pid() == pid ||

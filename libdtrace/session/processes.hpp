@@ -33,7 +33,7 @@ struct ReadableProcesses {
 
 class Processes : public Symbolizer {
 public:
-    Processes() = default;
+    Processes() : starter_(AgentStarter::begin()) {}
     ~Processes() override;
     Processes(const Processes&) = delete;
     Processes& operator=(const Processes&) = delete;
@@ -145,6 +145,7 @@ private:
     ProcessSymbols* traced_symbols(pid_t pid, bool& traced);
     ProcessSymbols* known_symbols(std::uint64_t pid);
 
+    Result<AgentStarter> starter_; // forked before anything is read from processes
     KernelSymbols kernel_;
     struct Domain {
         std::optional<AgentClient> agent;

@@ -207,6 +207,18 @@ Result<AgentClient> AgentClient::start()
     return AgentClient(std::move(client_end), pid, false);
 }
 
+Result<AgentClient> AgentClient::start(AgentStarter& starter)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return errno_error("start the ptrace-agent: socketpair");
+    Fd client_end(ends[0]);
+    auto agent = starter.start(Fd(ends[1]));
+    if (!agent)
+        return agent.error();
+    return AgentClient(std::move(client_end), *agent, false);
+}
+
 Result<AgentClient> AgentClient::join(pid_t agent)
 {
     auto connected = knock(agent);

@@ -37,6 +37,7 @@
 #include "base/target_addr.hpp"
 #include "fasttrap/further_blocks.hpp"
 #include "ptrace-agent/runtime/runtime.h"
+#include "ptrace-agent/wire/agent_starter.hpp"
 
 #include <array>
 #include <cstdint>
@@ -265,6 +266,8 @@ public:
     // Forks the agent. Call it early, while the process is small and has few threads.
     // Fails if socketpair(2) or fork(2) fails.
     static Result<AgentClient> start();
+    // Lets the starter create the agent. Can be called at any time.
+    static Result<AgentClient> start(AgentStarter& starter);
     // Begins a session with an agent that another dtrace process has started. Fails with
     // Code::not_found if the process is not an agent, and with Code::permission if the
     // agent belongs to another user.

@@ -410,6 +410,33 @@ def trust_confined_in_the_program_is_too_late(t):
         contains(done.stderr, "-x trust=confined must be set before targets of other users are named")
         released(one.pid)
 
+def own_memory_of(pid):
+    """Yields the readable private memory of a process, in pieces."""
+    with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+            addresses, rights, *_ = line.split()
+            begin, end = (int(part, 16) for part in addresses.split("-"))
+            if rights.startswith("r") and rights.endswith("p") and "[v" not in line:
+                with contextlib.suppress(OSError): # a guard page
+                    memory.seek(begin)
+                    yield memory.read(end - begin)
+
+def an_agent_that_is_started_later_contains_nothing_about_other_users(t):
+    """The agent of the second target must not contain the path of the first target's program."""
+    marker = b"marker_of_the_first_target"
+    marked = program(t).parent / marker.decode()
+    shutil.copy(program(t), marked)
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(marked)]
+    with held(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as first, \
+         targets(t, 65533) as (second,):
+        ready(first)
+        traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }", first.pid, second.pid)
+        equal(any(marker in part for part in own_memory_of(traced.process.pid)), True, "dtrace has read the path")
+        agent, broker = agent_and_broker(second.pid)
+        for pid in (agent, broker):
+            equal(any(marker in part for part in own_memory_of(pid)), False, f"the path in process {pid}")
+        traced.finish(signal.SIGINT)
+
 def a_user_cannot_kill_stop_or_trace_the_agent_of_its_processes(t):
     with targets(t, 65534) as (one,):
         traced = Traced(t, "trusttest*:::beat { @[uid] = count(); }", one.pid)
@@ -523,7 +550,7 @@ def a_set_user_id_program_keeps_its_privileges_if_another_user_is_traced(t):
             contains(session.began.read_text(), " 100\n")
             equal("gained privileges" in errors, bool(follow), errors)
 
-TESTS = tests_in(globals(), program, targets, order, heard, shared_memory, agents_of, status_of, agent_and_broker, as_user)
+TESTS = tests_in(globals(), program, targets, order, heard, shared_memory, agents_of, status_of, agent_and_broker, as_user, own_memory_of)
 
 if __name__ == "__main__":
     main(TESTS)
