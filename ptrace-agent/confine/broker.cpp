@@ -3,12 +3,15 @@
 
 #include "base/no_signals.hpp"
 #include "base/seccomp_filter.hpp"
+#include "process/jail/start_jailed.hpp"
 #include "process/proc_files.hpp"
 #include "process/wait_status.hpp"
 #include "ptrace-agent/confine/proc_access.hpp"
 #include "ptrace-agent/confine/relay.hpp"
 #include "ptrace-agent/hold/seize.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/rules/rule_reader.hpp"
+#include "ptrace-agent/rules/rule_server.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -90,6 +93,7 @@ private:
     std::int64_t copy_descriptor();
     std::int64_t send_signal();
     std::int64_t compare_memory();
+    std::int64_t start_rule_reader();
 
     std::string_view path() const
     {
@@ -119,6 +123,7 @@ private:
     pid_t last_turn_ = 0; // the thread that next_ready() has examined last
     // Reports that the kernel does not repeat, and that the agent has not received yet.
     std::vector<Report> kept_;
+    unsigned n_rule_readers_ = 0;        // that were started
     std::optional<RelayedCall> awaited_; // a relayed_await without a reply
     RelayRequest request_{};
     RelayRequest batch_{};
@@ -220,6 +225,8 @@ std::int64_t Broker::serve()
         return compare_memory();
     case relayed_settle:
         return 0;
+    case relayed_rules:
+        return start_rule_reader();
     default:
         return -EPERM;
     }
@@ -542,6 +549,19 @@ std::int64_t Broker::compare_memory()
         return -EPERM;
     const long result = ::syscall(SYS_kcmp, a, b, kcmp_vm, 0, 0);
     return result < 0 ? -errno : result;
+}
+
+// The process enters its jail before it reads anything from the agent.
+std::int64_t Broker::start_rule_reader()
+{
+    if (n_rule_readers_ >= RuleReader::max_starts)
+        return -EPERM;
+    n_rule_readers_++;
+    auto started = start_jailed("dtrace-rules", serve_rules, Parent::init);
+    if (!started)
+        return -EAGAIN;
+    file_ = std::move(started->socket);
+    return 0;
 }
 
 // Ends the broker when the agent exits, even if the broker is blocked in a system call.

@@ -8,7 +8,7 @@
 // The broker is the tracer of the targets. It permits a call only if the agent's domain
 // covers the process that the call names (process/trust_domain.hpp). It accepts
 // only requests with at most 4 KiB of input. It reads no memory of a target and executes
-// no program.
+// no program. It can start a limited number of rule readers, which have no rights.
 //
 // A target may execute a program that gains rights, for example su. The kernel reports
 // this exec before the program runs. After such a report, the broker permits only

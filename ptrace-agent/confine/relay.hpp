@@ -14,8 +14,12 @@
 //                   is a number, which the reply repeats. If the agent sends another
 //                   relayed_await, the broker forgets the earlier one.
 //
-// relayed_settle has no effect, and has an empty reply. The broker handles all messages
-// in the order in which they were sent.
+// Two requests are not system calls:
+//
+//   relayed_settle  Has no effect, and has an empty reply. The broker handles all
+//                   messages in the order in which they were sent.
+//   relayed_rules   Starts a rule reader (rules/rule_reader.hpp). The reply contains its
+//                   socket.
 #pragma once
 
 #include "base/fd.hpp"
@@ -30,7 +34,8 @@
 
 namespace dt::agent {
 
-constexpr std::int32_t relayed_batch = -1, relayed_await = -2, relayed_settle = -3;
+constexpr std::int32_t relayed_batch = -1, relayed_await = -2, relayed_settle = -3,
+                       relayed_rules = -4;
 
 struct RelayedCall {
     std::int32_t call = 0; // SYS_openat, SYS_ptrace, ..., or one of the above

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <utility>
 
 namespace dt::agent {
 
@@ -623,6 +624,14 @@ void settle_calls()
     Call settle;
     settle.number = relayed_settle;
     Exchange(settle).run();
+}
+
+Fd relay_rule_reader()
+{
+    Call start;
+    start.number = relayed_rules;
+    Exchange exchange(start);
+    return exchange.run() < 0 ? Fd() : std::move(exchange.file);
 }
 
 ssize_t write_memory(int mem, const void* from, std::size_t n_bytes, std::uint64_t at)

@@ -14,6 +14,7 @@
 // the state of a stopped thread, and the kernel then reports the thread's exit.
 #pragma once
 
+#include "base/fd.hpp"
 #include "base/result.hpp"
 
 #include <array>
@@ -43,6 +44,9 @@ pid_t relay_waitpid(pid_t pid, int& status, int options);
 // The caller is about to do something that another process can observe, and that must
 // not happen before these calls. Does nothing if the agent is not confined.
 void settle_calls();
+
+// Lets the broker start a rule reader. Returns the socket, or an empty Fd.
+Fd relay_rule_reader();
 
 // pwrite(2) to the memory of a target, after settle_calls(). If the agent is killed, the
 // target may depend on the order of the changes to its memory and to its threads.

@@ -3,7 +3,7 @@
 
 #include "base/clock_ns.hpp"
 #include "process/jail/start_jailed.hpp"
-#include "ptrace-agent/confine/confinement.hpp"
+#include "ptrace-agent/confine/relayed_calls.hpp"
 #include "ptrace-agent/rules/rule_server.hpp"
 
 #include <algorithm>
@@ -128,11 +128,15 @@ bool RuleReader::send(const std::shared_ptr<File>& file)
 
 bool RuleReader::start()
 {
-    if (is_confined()) // a confined agent may not create processes
-        n_started_ = max_starts;
     if (n_started_ >= max_starts)
         return false;
     n_started_++;
+    if (relays_calls()) {
+        // The process exits when the channel is closed.
+        if (Fd socket = relay_rule_reader())
+            channel_.emplace(std::move(socket), do_not_wait);
+        return channel_.has_value();
+    }
     // The agent waits for any child, and would mistake the process for a target.
     auto started = start_jailed("dtrace-rules", serve_, Parent::init);
     if (!started)

@@ -341,8 +341,16 @@ def rule_readers(agent):
 
 def a_rule_reader_has_no_rights_and_may_die(t):
     """The agent requests rules for the stacks of compare(). Without a rule reader, it walks these stacks itself."""
-    with held(victim(t, "frames_fp")) as target:
-        wait_until(lambda: "libc.so.6" in pathlib.Path(f"/proc/{target.pid}/maps").read_text(), what="libc")
+    check_rule_reader(t, [t.victim("frames_fp")])
+
+def the_agent_of_another_user_has_a_rule_reader(t):
+    """The broker starts it, because the agent may not create processes."""
+    check_rule_reader(t, of_another_user(t, "frames_fp"))
+
+def check_rule_reader(t, command):
+    with held(subprocess.Popen(command, stdout=subprocess.DEVNULL)) as target:
+        wait_until(lambda: os.readlink(f"/proc/{target.pid}/exe").endswith("frames_fp") and
+                   "libc.so.6" in pathlib.Path(f"/proc/{target.pid}/maps").read_text(), what="libc")
         traced = Traced(t, f"pid{target.pid}:a.out:compare:entry {{ @[ustack()] = count(); }}", str(target.pid))
         (agent,) = children_called(traced.process.pid, "ptrace-agent")
         wait_until(lambda: rule_readers(agent), what="a rule reader")
