@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/wire/agent_starter.hpp"
 
+#include "base/fd_message.hpp"
 #include "base/no_signals.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
-#include <cstring>
 #include <poll.h>
 #include <sched.h>
+#include <span>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -24,49 +26,6 @@ namespace {
 constexpr int reply_timeout_ms = 10'000;
 constexpr int exit_timeout_ms = 1000;
 
-// A message with one descriptor.
-struct DescriptorMessage {
-    char byte = 0;
-    iovec part{&byte, 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
-    msghdr header{};
-
-    DescriptorMessage()
-    {
-        header.msg_iov = &part;
-        header.msg_iovlen = 1;
-        header.msg_control = control;
-        header.msg_controllen = sizeof control;
-    }
-    DescriptorMessage(const DescriptorMessage&) = delete;
-    DescriptorMessage& operator=(const DescriptorMessage&) = delete;
-};
-
-bool send_descriptor(int socket, int fd)
-{
-    DescriptorMessage message;
-    cmsghdr* rights = CMSG_FIRSTHDR(&message.header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof fd);
-    std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
-    return ::sendmsg(socket, &message.header, MSG_NOSIGNAL) == 1;
-}
-
-// Returns an empty Fd if the other process has exited.
-Fd receive_descriptor(int socket)
-{
-    DescriptorMessage message;
-    if (::recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC) != 1)
-        return {};
-    const cmsghdr* rights = CMSG_FIRSTHDR(&message.header);
-    if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS)
-        return {};
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
-    return Fd(fd);
-}
-
 // The main function of the starter. Signals from the terminal are also sent to dtrace,
 // which then ends the starter.
 [[noreturn]] void serve(const Fd& socket)
@@ -77,7 +36,12 @@ Fd receive_descriptor(int socket)
     if (own > 3)
         ::close_range(3, own - 1, 0);
     ::close_range(std::max(own + 1, 3u), ~0u, 0);
-    while (Fd agent_end = receive_descriptor(socket.get())) {
+    for (;;) {
+        std::byte byte{};
+        Fd agent_end;
+        receive_with_fds(socket.get(), std::span(&byte, 1), std::span(&agent_end, 1));
+        if (!agent_end)
+            ::_exit(0); // dtrace has exited
         const long pid =
             ::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, 0);
         if (pid == 0) {
@@ -85,10 +49,8 @@ Fd receive_descriptor(int socket)
             ::_exit(0);
         }
         const int reply = pid < 0 ? -errno : static_cast<int>(pid);
-        if (::send(socket.get(), &reply, sizeof reply, MSG_NOSIGNAL) < 0)
-            break;
+        (void)::send(socket.get(), &reply, sizeof reply, MSG_NOSIGNAL);
     }
-    ::_exit(0);
 }
 
 } // namespace
@@ -132,7 +94,9 @@ Result<pid_t> AgentStarter::start(Fd agent_end)
 {
     const Error ended{Code::gone,
                       "start the ptrace-agent: the ptrace-starter does not reply"};
-    if (!send_descriptor(socket_.get(), agent_end.get()))
+    const std::byte byte{};
+    const int number = agent_end.get();
+    if (send_with_fds(socket_.get(), std::span(&byte, 1), std::span(&number, 1)) != 1)
         return ended;
     pollfd reply{socket_.get(), POLLIN, 0};
     int ready = 0;
