@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/confine/relay.hpp"
 
+#include "base/fd_message.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -13,50 +15,18 @@ namespace dt::agent {
 
 template <class Head> bool RelayMessage<Head>::send(int socket, int file)
 {
-    iovec part{this, sizeof head + head.n_bytes};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
-    if (file >= 0) {
-        message.msg_control = control;
-        message.msg_controllen = sizeof control;
-        cmsghdr* rights = CMSG_FIRSTHDR(&message);
-        rights->cmsg_level = SOL_SOCKET;
-        rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(sizeof file);
-        std::memcpy(CMSG_DATA(rights), &file, sizeof file);
-    }
-    ssize_t sent = -1;
-    do
-        sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent == static_cast<ssize_t>(part.iov_len);
+    const auto message =
+        std::as_bytes(std::span(this, 1)).first(sizeof head + head.n_bytes);
+    return send_with_fds(socket, message, std::span(&file, file >= 0 ? 1U : 0U)) ==
+           static_cast<ssize_t>(message.size());
 }
 
 template <class Head> bool RelayMessage<Head>::receive(int socket, Fd& file)
 {
-    iovec part{this, sizeof *this};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    ssize_t n = -1;
-    do
-        n = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
     file.reset();
-    if (n > 0)
-        if (const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-            rights != nullptr && rights->cmsg_level == SOL_SOCKET &&
-            rights->cmsg_type == SCM_RIGHTS &&
-            rights->cmsg_len == CMSG_LEN(sizeof(int))) {
-            int fd = -1;
-            std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
-            file = Fd(fd);
-        }
+    const ReceivedFds received = receive_with_fds(
+        socket, std::as_writable_bytes(std::span(this, 1)), std::span(&file, 1));
+    const ssize_t n = received.n_bytes;
     return n >= static_cast<ssize_t>(sizeof head) && head.n_bytes <= bytes.size() &&
            n == static_cast<ssize_t>(sizeof head + head.n_bytes);
 }

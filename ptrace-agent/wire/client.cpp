@@ -3,6 +3,7 @@
 #include "ptrace-agent/wire/client.hpp"
 
 #include "base/clock_ns.hpp"
+#include "base/fd_message.hpp"
 #include "ptrace-agent/wire/door.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 #include "ptrace-agent/wire/replies.hpp"
@@ -165,6 +166,7 @@ AgentClient& AgentClient::operator=(AgentClient&& other) noexcept
         socket_ = std::move(other.socket_);
         agent_ = std::exchange(other.agent_, 0);
         broker_ = std::exchange(other.broker_, 0);
+        broker_exit_ = std::move(other.broker_exit_);
         exit_ = std::move(other.exit_);
         inbox_ = std::move(other.inbox_);
         events_ = std::move(other.events_);
@@ -195,12 +197,20 @@ void AgentClient::hang_up()
         shutdown(socket_.get(), SHUT_WR);
 }
 
-// Kills an agent that was silent for too long. Does not kill an agent that another dtrace
-// process started.
+// Kills an agent that was silent for too long, and its broker. Does not kill an agent
+// that another dtrace process started.
 void AgentClient::kill_silent()
 {
-    if (!joined_)
-        ::kill(agent_, SIGKILL);
+    if (joined_)
+        return;
+    ::kill(agent_, SIGKILL);
+    if (!broker_exit_)
+        return;
+    // A broker that is stopped does not notice the end of its agent.
+    constexpr int longest_ms = 1000;
+    syscall(SYS_pidfd_send_signal, broker_exit_.get(), SIGKILL, nullptr, 0);
+    pollfd exited{broker_exit_.get(), POLLIN, 0};
+    (void)poll(&exited, 1, longest_ms);
 }
 
 // Waits until the agent has ended the session. Returns false if it is silent for too
@@ -306,32 +316,15 @@ Result<AgentClient> AgentClient::join(pid_t agent, bool confined)
 static bool send_all(int socket, const void* from, std::size_t n,
                      std::span<const int> fds, const std::function<bool()>& await)
 {
-    auto* bytes = static_cast<const std::byte*>(from);
-    while (n != 0) {
-        iovec part{const_cast<std::byte*>(bytes), n};
-        msghdr message{};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
-        if (!fds.empty()) {
-            message.msg_control = control;
-            message.msg_controllen = CMSG_SPACE(fds.size_bytes());
-            cmsghdr* rights = CMSG_FIRSTHDR(&message);
-            rights->cmsg_level = SOL_SOCKET;
-            rights->cmsg_type = SCM_RIGHTS;
-            rights->cmsg_len = CMSG_LEN(fds.size_bytes());
-            std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
-        }
-        ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent < 0 && errno == EINTR)
-            continue;
+    std::span bytes(static_cast<const std::byte*>(from), n);
+    while (!bytes.empty()) {
+        const ssize_t sent = send_with_fds(socket, bytes, fds, MSG_DONTWAIT);
         if (sent < 0 && errno == EAGAIN && await())
             continue;
         if (sent <= 0)
             return false;
         fds = {};
-        bytes += sent;
-        n -= static_cast<std::size_t>(sent);
+        bytes = bytes.subspan(static_cast<std::size_t>(sent));
     }
     return true;
 }
@@ -534,6 +527,7 @@ Result<Ok> AgentClient::confine(std::span<const std::byte> domain)
     if (!reply)
         return reply.error();
     broker_ = Reader(*reply).get<pid_t>();
+    broker_exit_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, broker_, 0)));
     return Ok{};
 }
 

@@ -420,7 +420,9 @@ private:
 
     Fd socket_;
     pid_t agent_ = 0, broker_ = 0;
-    Fd exit_; // a pidfd of the agent; empty before Linux 5.3
+    // pidfds of the agent and of its broker. They are empty before Linux 5.3, and
+    // broker_exit_ is empty if the agent is not confined.
+    Fd exit_, broker_exit_;
     std::vector<std::byte> inbox_;
     std::deque<AgentEvent> events_;
     std::size_t events_bytes_ = 0;           // memory of events_

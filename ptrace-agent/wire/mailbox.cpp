@@ -2,6 +2,7 @@
 #include "ptrace-agent/wire/mailbox.hpp"
 
 #include "base/clock_ns.hpp"
+#include "base/fd_message.hpp"
 #include "base/no_signals.hpp"
 #include "base/signal_timer.hpp"
 
@@ -143,33 +144,17 @@ void Mailbox::receive()
 {
     std::byte buffer[65536];
     while (!eof_ && in_.size() < max_bytes_) {
-        iovec part{buffer, sizeof buffer};
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
-        msghdr message{};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        message.msg_control = control;
-        message.msg_controllen = sizeof control;
-        ssize_t n = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        std::array<Fd, max_fds_of_message> arrived;
+        const ReceivedFds received = receive_with_fds(socket_.get(), buffer, arrived);
+        if (received.n_bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
-        if (n <= 0) {
+        if (received.n_bytes <= 0 || received.has_more) {
             eof_ = true;
             break;
         }
-        for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
-            if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-                continue;
-            std::size_t n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-            for (std::size_t i = 0; i < n_fds; ++i) {
-                int fd;
-                std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-                fds_.emplace_back(fd);
-            }
-        }
-        in_.insert(in_.end(), buffer, buffer + n);
+        for (std::size_t i = 0; i < received.n_fds; ++i)
+            fds_.push_back(std::move(arrived[i]));
+        in_.insert(in_.end(), buffer, buffer + received.n_bytes);
         // A client waits for each reply, so it never has more descriptors on their way.
         if (fds_.size() > max_fds)
             eof_ = true;
