@@ -8,6 +8,7 @@
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/error_prefix.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/hold/refusals.hpp"
 
 #include <algorithm>
 #include <set>
@@ -302,6 +303,8 @@ Result<std::size_t> Processes::join_tracer(pid_t pid,
 {
     auto tracer =
         static_cast<pid_t>(status_number(read_proc_file(pid, "status"), "TracerPid"));
+    if (tracer == 0) // the other dtrace may have detached while the process is idle
+        tracer = agent::absent_agent_of(pid).value_or(0);
     if (tracer == 0)
         return Error{Code::gone, "it is no longer traced"};
     // The tracer may be the broker of an agent, and is then the agent's child.
