@@ -189,9 +189,7 @@ void Agent::release_answered()
 // a target can be served while another tracer holds the target.
 Reply Agent::answer(const Request& request)
 {
-    if (request.word == request_expect)
-        return answer_attached(request);
-    if (auto attached = attendance_.begin_request();
+    if (auto attached = attendance_.begin_request(request);
         !attached && request.word != request_detach && request.word != request_kill)
         return attached.error();
     Reply reply = answer_attached(request);

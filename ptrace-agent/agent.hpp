@@ -122,7 +122,7 @@ private:
     Planter planter_{tracees_,      table_,  injector_,    loader_,   jumps_,
                      trap_signals_, linker_, client_wait_, releaser_, closer_};
     Grabber grabber_{tracees_, table_, trap_signals_, follower_, releaser_, left_};
-    Attendance attendance_{tracees_, alarms_,      injector_, bases_,   rseq_,
+    Attendance attendance_{tracees_, alarms_,      injector_, bases_,   rseq_, jumps_,
                            sampler_, client_wait_, releaser_, grabber_, table_};
     UprobeWatch uprobe_watch_{tracees_, alarms_, jumps_, client_wait_};
     Launcher launcher_{tracees_, table_, trap_signals_, linker_, client_wait_};

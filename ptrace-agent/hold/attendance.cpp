@@ -173,22 +173,54 @@ Reply Attendance::set_release(Reader& in)
     return Body{};
 }
 
-Result<Ok> Attendance::begin_request()
+// Returns the process that a request names. Returns 0 if it concerns all processes, and
+// nothing if it concerns none.
+static std::optional<pid_t> process_in(const Request& request)
+{
+    Reader in(request.body);
+    switch (request.word) {
+    case request_set_arena:
+    case request_profile:
+        return 0;
+    case request_release: // the end of `release` attaches to all targets
+        return in.get<bool>() ? std::nullopt : std::optional<pid_t>(0);
+    case request_expect:
+    case request_create:
+    case request_confine:
+        return std::nullopt;
+    default:
+        return in.get<pid_t>();
+    }
+}
+
+Result<Ok> Attendance::begin_request(const Request& request)
+{
+    const std::optional<pid_t> pid = process_in(request);
+    if (!pid)
+        return Ok{};
+    for (const auto& space : spaces()) {
+        const Process* named = tracees_.find_process(*pid);
+        if (*pid != 0 && (named == nullptr || named->space != space))
+            continue;
+        if (auto attached = attach_in_time(space); !attached)
+            return attached.error().during(
+                "change the probes of process " + std::to_string(space->owner()) +
+                ", from which dtrace has detached while it was idle");
+    }
+    return Ok{};
+}
+
+// Fails only if another tracer holds the process for too long.
+Result<Ok> Attendance::attach_in_time(const std::shared_ptr<AddressSpace>& space)
 {
     const std::uint64_t ends = monotonic_ns() + stop_timeout_ns;
-    for (const auto& space : spaces()) {
-        if (space->presence != Presence::away)
-            continue;
-        for (;;) {
-            auto attached = attach(space);
-            if (attached || attached.error().code != Code::busy)
-                break; // it is attached, or not traced any more
-            if (monotonic_ns() >= ends || tracees_.sessions().check_in_wait())
-                return attached.error().during(
-                    "change the probes of process " + std::to_string(space->owner()) +
-                    ", from which dtrace has detached while it was idle");
-            tracees_.collect(Wait::a_while);
-        }
+    while (space->presence == Presence::away) {
+        auto attached = attach(space);
+        if (attached || attached.error().code != Code::busy)
+            break; // it is attached, or not traced any more
+        if (monotonic_ns() >= ends || tracees_.sessions().check_in_wait())
+            return attached;
+        tracees_.collect(Wait::a_while);
     }
     return Ok{};
 }
@@ -333,14 +365,25 @@ Result<Ok> Attendance::attach(const std::shared_ptr<AddressSpace>& space)
         return Error{Code::gone, "it has executed another program"};
     }
     if (!world) {
-        // A thread that waits for the agent must not wait for the other tracer.
-        space->runtime.writer().announce(space->runtime.config().away, DT_RT_KEPT_OUT);
-        space->runtime.doorbells.open_gate();
-        space->away.is_kept_out = true;
+        stay_out(*space);
         return Error{Code::busy, world.error().text};
     }
     come_back(**world);
     return Ok{};
+}
+
+// Makes threads that need the engine wait no longer, because another tracer holds the
+// process. The agent attaches when that tracer has detached.
+void Attendance::stay_out(AddressSpace& space)
+{
+    if (std::exchange(space.away.is_kept_out, true))
+        return;
+    // A library that is loaded now is no lost firing. come_back() reports it.
+    for (const Tracepoint* tp : space.tracepoints.all())
+        if (tp->purpose == Tracepoint::library_change)
+            space.runtime.set_firings(*tp->site, {});
+    space.runtime.writer().announce(space.runtime.config().away, DT_RT_KEPT_OUT);
+    space.runtime.doorbells.open_gate();
 }
 
 void Attendance::come_back(StoppedWorld& world)
@@ -361,8 +404,12 @@ void Attendance::come_back(StoppedWorld& world)
     space.runtime.writer().announce(space.runtime.config().away, DT_RT_PRESENT);
     space.runtime.doorbells.open_gate();
     // A thread may have loaded a library while another tracer held the process.
-    if (std::exchange(away.is_kept_out, false))
-        client_wait_.report_libraries_changed(space.owner());
+    if (!std::exchange(away.is_kept_out, false))
+        return;
+    for (Tracepoint* tp : space.tracepoints.all())
+        if (tp->purpose == Tracepoint::library_change)
+            jumps_.update(space, *tp);
+    client_wait_.report_libraries_changed(space.owner());
 }
 
 void Attendance::has_forked(AddressSpace& space)

@@ -35,6 +35,7 @@
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/rseq.hpp"
 #include "ptrace-agent/inject/thread_bases.hpp"
+#include "ptrace-agent/plant/jump_writer.hpp"
 #include "ptrace-agent/sample/sampler.hpp"
 #include "ptrace-agent/wire/alarms.hpp"
 
@@ -46,18 +47,19 @@ namespace dt::agent {
 class Attendance {
 public:
     Attendance(Tracees& tracees, Alarms& alarms, Injector& injector, ThreadBases& bases,
-               RseqAreas& rseq, Sampler& sampler, ClientWait& client_wait,
-               Releaser& releaser, Grabber& grabber, TracepointTable& table)
+               RseqAreas& rseq, JumpWriter& jumps, Sampler& sampler,
+               ClientWait& client_wait, Releaser& releaser, Grabber& grabber,
+               TracepointTable& table)
         : tracees_(tracees), alarms_(alarms), injector_(injector), bases_(bases),
-          rseq_(rseq), sampler_(sampler), client_wait_(client_wait),
+          rseq_(rseq), jumps_(jumps), sampler_(sampler), client_wait_(client_wait),
           releaser_(releaser), grabber_(grabber), table_(table)
     {
     }
 
     Reply set_release(Reader& in); // handles the request `release`
-    // Called before a request is served. Attaches to all targets. If another tracer
-    // holds one, waits for a limited time, and then fails.
-    Result<Ok> begin_request();
+    // Called before a request is served. Attaches to the targets that the request needs.
+    // If another tracer holds one, waits for a limited time, and then fails.
+    Result<Ok> begin_request(const Request& request);
     // Called after a request. The agent stays attached for a while.
     void end_request();
     // Does the work that is due. Must be called while no target is stopped, because it
@@ -69,7 +71,9 @@ public:
 
 private:
     Result<Ok> attach(const std::shared_ptr<AddressSpace>& space);
+    Result<Ok> attach_in_time(const std::shared_ptr<AddressSpace>& space);
     void come_back(StoppedWorld& world);
+    void stay_out(AddressSpace& space);
     void leave_if_idle(const std::shared_ptr<AddressSpace>& space);
     bool leave(const std::shared_ptr<AddressSpace>& space);
     std::string_view why_attached(const AddressSpace& space) const;
@@ -83,6 +87,7 @@ private:
     Injector& injector_;
     ThreadBases& bases_;
     RseqAreas& rseq_;
+    JumpWriter& jumps_;
     Sampler& sampler_;
     ClientWait& client_wait_;
     Releaser& releaser_;

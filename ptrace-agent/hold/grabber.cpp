@@ -404,7 +404,10 @@ Grabber::stop_seized(pid_t pid, std::set<pid_t>& no_guests, std::uint64_t seize_
             return exited;
         if (!seized)
             return seized.error();
-        if (monotonic_ns() > ends || tracees_.sessions().check_in_wait())
+        // At the end of a session, the process is stopped to be released.
+        Sessions& sessions = tracees_.sessions();
+        if (monotonic_ns() > ends ||
+            (sessions.is_serving() && sessions.check_in_wait()))
             return Error{Code::busy,
                          "its exec did not finish within " +
                              std::to_string(timeout_ns / 1'000'000'000) +

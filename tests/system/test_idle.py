@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests -x release=idle: dtrace detaches from targets while nothing needs ptrace(2), and attaches again."""
-import os, pathlib, re, signal, subprocess, threading, time
+import os, pathlib, re, shutil, signal, subprocess, tempfile, threading, time
 
 from harness import *
 from faults import Line, Tracer, found, untouched
@@ -28,9 +28,9 @@ input()
 
 class Idler(Holder):
     """The victim `idler`, which executes a command for each byte that it reads."""
-    def __init__(self, t, n=1000, command=None):
+    def __init__(self, t, n=1000, command=None, program=()):
         self.n = n
-        self.process = subprocess.Popen([*(command or [t.victim("idler")]), str(n), t.victim("plugin.so")],
+        self.process = subprocess.Popen([*(command or [t.victim("idler")]), str(n), t.victim("plugin.so"), *program],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         self.pid = self.process.pid
         self.lines = Line(self.process.stdout)
@@ -199,6 +199,31 @@ def an_exec_ends_the_probes(t):
         target.end()
         equal(found(tracer.finish(None), "calls"), target.n, "calls before the exec")
 
+def a_set_user_id_program_gains_its_rights_and_is_not_traced(t):
+    user = as_nobody()
+    gains = pathlib.Path(tempfile.mkdtemp(prefix="dtrace-test-", dir="/tmp"))
+    try:
+        gains.chmod(0o755)
+        shutil.copy(t.victim("idler"), gains / "idler")
+        shutil.copy(t.victim("idler"), gains / "gains")
+        (gains / "gains").chmod(0o4755)
+        with Idler(t, command=[*user, str(gains / "idler")], program=[str(gains / "gains")]) as target, \
+             Tracer(t, COUNT, target.pid, flags=IDLE) as tracer:
+            away(target)
+            target.do("c")
+            target.send("x")
+            equal(target.lines.next(), b"ready\n")
+            status = pathlib.Path(f"/proc/{target.pid}/status").read_text()
+            if re.search(r"^Uid:\t65534\t65534", status, re.M):
+                raise Skip("the file system ignores the set-user-ID bit")
+            for _ in range(20):
+                equal(tracer_of(target.pid), 0, "TracerPid after the exec")
+                time.sleep(0.05)
+            target.end()
+            equal(found(tracer.finish(None), "calls"), target.n, "calls before the exec")
+    finally:
+        shutil.rmtree(gains)
+
 def the_session_ends_when_the_target_exits(t):
     for ends in (lambda target: target.end(), lambda target: (target.process.kill(), target.process.wait())):
         with Idler(t) as target, Tracer(t, COUNT, target.pid, flags=IDLE) as tracer:
@@ -218,6 +243,31 @@ def a_library_that_is_loaded_meanwhile_is_probed(t):
         out = tracer.finish()
         equal(found(out, "calls"), 2 * target.n + 1, "calls of the library's function and its constructor")
         released(target)
+
+def a_library_that_is_loaded_while_a_debugger_is_attached_is_probed_later(t):
+    need("strace")
+    program = 'pid$target:plugin.so:plugin_work:entry { @calls = count(); } ' + COUNT.replace("calls", "works")
+    with Idler(t) as target, Tracer(t, program + ' END { printa("calls %@d\\n", @calls); }', target.pid,
+                                    flags=(*IDLE, "-Z")) as tracer:
+        away(target)
+        with held(subprocess.Popen(["strace", "-o", "/dev/null", "-p", str(target.pid)],
+                                   stderr=subprocess.PIPE)) as strace:
+            wait_until(lambda: tracer_of(target.pid) == strace.pid, what="strace")
+            target.do("p")
+        wait_until(lambda: tracer_of(target.pid) not in (0, strace.pid), what="the agent's attaching")
+        away(target)
+        target.do("p")
+        equal(found(tracer.finish(), "calls"), target.n, "calls of the library's function")
+        released(target)
+
+def a_target_is_restored_after_dtrace_was_killed(t):
+    for signum in (signal.SIGKILL, signal.SIGTERM):
+        with Idler(t) as target, Tracer(t, COUNT, target.pid, flags=IDLE) as tracer:
+            away(target)
+            tracer.process.send_signal(signum)
+            tracer.process.communicate(timeout=60)
+            wait_until(lambda: text_differs(target.pid) == [], what="restored text")
+            released(target)
 
 def the_target_survives_the_death_of_the_agent(t):
     with Idler(t) as target, Tracer(t, COUNT, target.pid, flags=IDLE) as tracer:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// idler N [PLUGIN] prints "ready", and then executes one command for each byte that it reads:
+// idler N [PLUGIN [PROGRAM]] prints "ready", and then executes one command for each byte that it reads:
 //   c  calls work() N times          t  the same, in a new thread
 //   f  forks a child that calls work() N times and waits, and prints the child's pid
 //   v  creates a child with vfork(2) that calls work() N times
-//   x  executes itself without probes
+//   x  executes PROGRAM, or itself
 //   p  loads PLUGIN and calls its function plugin_work() N times
 //   h  handles SIGSEGV           s  begins to handle a timer's signal, which interrupts its threads
 //   a  the same as c in four threads at the same time
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 		if (byte == 'v')
 			vfork_child();
 		if (byte == 'x')
-			execv("/proc/self/exe", argv);
+			execv(argc > 3 ? argv[3] : "/proc/self/exe", argv);
 		if (byte == 'p')
 			load(argv[2]);
 		if (byte == 'h')
