@@ -73,6 +73,25 @@ static bool handles_faults(const std::string& status)
     return (status_number(status, "SigCgt", 0, 16) & faults) != 0;
 }
 
+// Returns whether a debugger's breakpoint at an instruction that a jump overwrites leaves
+// the jump unchanged. Breakpoints at the start of a window do no harm, because the
+// debugger restores the jump before a thread executes it.
+static bool bear_breakpoints(const Patches& patches)
+{
+    for (TargetAddr window : patches.windows()) {
+        const Patch& patch = patches.at(window)->patch;
+        if (patch.form != PatchForm::plain)
+            return false;
+        for (const Moved& moved : patch.moved) {
+            const std::uint64_t offset = moved.from - patch.at;
+            if (offset != 0 && offset < x86_64.jump_bytes &&
+                patch.text[offset] != std::byte{x86_64.trap[0]})
+                return false;
+        }
+    }
+    return true;
+}
+
 // Returns whether compiled code that runs alone fires all probes of a site. The site of a
 // session that has ended fires none.
 static bool fires_alone(const AddressSpace& space, std::uint32_t site)
@@ -151,6 +170,8 @@ std::string_view Attendance::why_attached(const AddressSpace& space) const
     for (const Tracepoint* tp : space.tracepoints.all())
         if (!works_alone(space, *tp))
             return "a probe has a breakpoint or needs the engine";
+    if (!bear_breakpoints(space.patches))
+        return "a debugger's breakpoint could change a jump";
     if (handles_faults(status) && any_may_fault(space))
         return "the program handles faults, and a moved instruction may fault";
     return {};
@@ -202,6 +223,10 @@ Result<Ok> Attendance::begin_request(const Request& request)
         const Process* named = tracees_.find_process(*pid);
         if (*pid != 0 && (named == nullptr || named->space != space))
             continue;
+        // The session's new jumps must permit the agent to detach.
+        space->away.is_wanted =
+            space->away.is_wanted ||
+            (request.word == request_plant && tracees_.sessions().current().releases);
         if (auto attached = attach_in_time(space); !attached)
             return attached.error().during(
                 "change the probes of process " + std::to_string(space->owner()) +

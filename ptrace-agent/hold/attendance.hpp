@@ -23,9 +23,12 @@
 // A process that has executed another program is never attached to again, so it does not
 // matter whether the program has gained privileges.
 //
+// A debugger may set a breakpoint at an instruction that a jump overwrites. If possible,
+// jumps are planned so that they already contain an int3 there (TrapBytes). Otherwise the
+// agent does not detach.
+//
 // Not covered
-//   - a debugger's breakpoint on one of the last four bytes of a jump. A thread that
-//     executes the jump goes to a wrong address.
+//   - a debugger's breakpoint on an address at which no instruction begins
 //   - a branch into the middle of a window that dtrace did not find. While the agent is
 //     attached, the thread continues in the moved copy. Otherwise the trap is fatal.
 //   - a signal handler that examines the interrupted pc may find it in our code.

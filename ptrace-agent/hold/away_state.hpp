@@ -14,6 +14,8 @@ namespace dt::agent {
 constexpr std::uint64_t min_idle_ns = 1'000'000'000;
 
 struct AwayState {
+    // Whether jumps are planned so that a debugger's breakpoints do no harm.
+    bool is_wanted = false;
     // The monotonic time from which the agent may detach.
     std::uint64_t not_before_ns = 0;
     // How long the agent stays attached after it was needed. Doubles each time a thread

@@ -129,6 +129,34 @@ def a_debugger_may_attach_set_a_breakpoint_and_detach(t):
         equal(found(tracer.finish(), "calls"), 2 * target.n, "calls")
         released(target)
 
+def second_instruction_of(program, function):
+    """Returns the offset of a function's second instruction."""
+    lines = subprocess.run(["objdump", "-d", f"--disassemble={function}", program], capture_output=True, text=True).stdout
+    addresses = [int(address, 16) for address in re.findall(r"^ +([0-9a-f]+):\t", lines, re.M)]
+    return addresses[1] - addresses[0]
+
+def a_breakpoint_on_an_instruction_inside_a_jump_does_no_harm(t):
+    need("gdb", "objdump")
+    offset = second_instruction_of(t.victim("idler"), "look")
+    if offset >= 5:
+        raise Skip("the first instruction of look() is as long as a jump")
+    with Idler(t) as target, Tracer(t, COUNT.replace("work", "look"), target.pid, flags=IDLE) as tracer:
+        away(target)
+        debugger = subprocess.Popen(
+            ["gdb", "-q", "-nx", "-batch", "-p", str(target.pid), "-ex", f"break *((long)look+{offset})",
+             "-ex", "continue", "-ex", "delete", "-ex", "detach"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        with held(debugger):
+            wait_until(lambda: tracer_of(target.pid) != 0, what="gdb")
+            target.do("c")
+            time.sleep(1)
+            target.do("c")
+            os.kill(target.pid, signal.SIGINT)
+            contains(debugger.communicate(timeout=60)[0], "SIGINT")
+        target.do("c")
+        equal(found(tracer.finish(), "calls"), 3 * target.n, "calls")
+        released(target)
+
 def strace_may_attach(t):
     need("strace")
     with Idler(t) as target, Tracer(t, COUNT, target.pid, flags=IDLE) as tracer:
