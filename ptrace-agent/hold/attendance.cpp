@@ -150,7 +150,7 @@ std::string_view Attendance::why_attached(const AddressSpace& space) const
     if (space.away.has_forked)
         return "it forks";
     if (space.rescue.installed())
-        return "it has or had breakpoints";
+        return "a handler of dtrace is installed for its breakpoints";
     const RuntimeMap& runtime = space.runtime;
     if (runtime.image.value == 0 || !runtime.doorbells.are_armed() ||
         runtime.doorbells.tampered())

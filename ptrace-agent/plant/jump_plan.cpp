@@ -47,7 +47,7 @@ constexpr std::uint64_t stub_area_bytes = 4 * page_bytes;
 // The kernel limits the number of mappings of a process.
 constexpr std::size_t max_stub_areas = 4096;
 constexpr std::size_t max_areas = max_stub_areas + 256; // areas of all sizes
-// No more areas are mapped for jumps whose trap bytes are int3.
+// The number of areas from which on no area is mapped only to make trap bytes int3.
 constexpr std::size_t max_int3_areas = 256;
 // In each round, short windows for which no room was found are planned in another way.
 // A site that has no room after the last round gets no jump.

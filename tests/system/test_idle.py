@@ -137,13 +137,13 @@ def second_instruction_of(program, function):
 
 def a_breakpoint_on_an_instruction_inside_a_jump_does_no_harm(t):
     need("gdb", "objdump")
-    offset = second_instruction_of(t.victim("idler"), "look")
+    offset = second_instruction_of(t.victim("idler"), "outer")
     if offset >= 5:
-        raise Skip("the first instruction of look() is as long as a jump")
-    with Idler(t) as target, Tracer(t, COUNT.replace("work", "look"), target.pid, flags=IDLE) as tracer:
+        raise Skip("the first instruction of outer() is as long as a jump")
+    with Idler(t) as target, Tracer(t, COUNT.replace("work", "outer"), target.pid, flags=IDLE) as tracer:
         away(target)
         debugger = subprocess.Popen(
-            ["gdb", "-q", "-nx", "-batch", "-p", str(target.pid), "-ex", f"break *((long)look+{offset})",
+            ["gdb", "-q", "-nx", "-batch", "-p", str(target.pid), "-ex", f"break *((long)outer+{offset})",
              "-ex", "continue", "-ex", "delete", "-ex", "detach"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         with held(debugger):

@@ -35,12 +35,26 @@ __attribute__((noinline)) long look(const long *from)
 	return *from + 1;
 }
 
+__attribute__((noinline)) static long inner(long n)
+{
+	__asm__ volatile("" ::: "memory");
+	return n + 1;
+}
+
+/* The second instruction begins at the fifth byte. */
+__attribute__((noinline)) long outer(long n)
+{
+	volatile long kept_here = n;
+
+	return inner(kept_here) + 1;
+}
+
 static void *call(void *arg)
 {
 	long sum = 0;
 
 	for (long i = 0; i < n_calls; i++)
-		sum += work(i) + look(&n_calls);
+		sum += work(i) + look(&n_calls) + outer(i);
 	__atomic_add_fetch(&result, sum, __ATOMIC_RELAXED);
 	return arg;
 }
