@@ -236,7 +236,7 @@ def a_set_user_id_program_gains_its_rights_and_is_not_traced(t):
         shutil.copy(t.victim("idler"), gains / "gains")
         (gains / "gains").chmod(0o4755)
         with Idler(t, command=[*user, str(gains / "idler")], program=[str(gains / "gains")]) as target, \
-             Tracer(t, COUNT, target.pid, flags=IDLE) as tracer:
+             Tracer(t, COUNT, target.pid, flags=(*IDLE, "-x", "trust=user")) as tracer:
             away(target)
             target.do("c")
             target.send("x")
