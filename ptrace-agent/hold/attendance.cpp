@@ -122,7 +122,7 @@ static bool works_alone(const AddressSpace& space, const Tracepoint& tp)
     return tp.purpose == Tracepoint::fires && fires_alone(space, *tp.site);
 }
 
-// Each condition has a test in tests/system/test_idle.py.
+// The tests of tests/system/test_idle.py cause most of these conditions.
 std::string_view Attendance::why_attached(const AddressSpace& space) const
 {
     const Process* process = tracees_.find_process(space.owner());

@@ -4,6 +4,7 @@ import os, pathlib, re, shutil, signal, subprocess, tempfile, threading, time
 
 from harness import *
 from faults import Line, Tracer, found, untouched
+from traced import children_called
 
 IDLE = ("-x", "release=idle")
 COUNT = 'pid$target:a.out:work:entry { @calls = count(); } END { printa("calls %@d\\n", @calls); }'
@@ -377,6 +378,28 @@ def the_agent_stays_while_something_needs_it(t):
                 target.do("c")
                 tracer.finish()
             released(target)
+
+def the_agent_stays_at_a_command_and_at_a_program_under_seccomp(t):
+    with held(t.start("-q", *IDLE, "-n", COUNT, "-c", t.victim("idler") + " 1000", stdin=subprocess.PIPE)) as tracer:
+        def command():
+            return [pid for agent in children_called(tracer.pid, "ptrace-agent") for pid in children_called(agent, "idler")]
+        wait_until(lambda: command() != [], what="the command")
+        end = time.monotonic() + 2.5
+        while time.monotonic() < end:
+            equal(tracer_of(command()[0]) != 0, True, "whether the command is traced")
+            time.sleep(0.05)
+        out, errors = tracer.communicate("c", timeout=60)
+        equal(found(out, "calls"), 1000, errors)
+    sandboxed = "import ctypes, os, sys; p = ctypes.CDLL(None).prctl; p(38, 1, 0, 0, 0); " \
+                "f = (ctypes.c_uint16 * 4)(6, 0, 0, 0x7fff); " \
+                "g = (ctypes.c_uint64 * 2)(1, ctypes.addressof(f)); p(22, 2, g); os.execv(sys.argv[1], sys.argv[1:])"
+    with Idler(t, command=["python3", "-c", sandboxed, t.victim("idler")]) as target, \
+         Tracer(t, COUNT, target.pid, flags=(*IDLE, "-x", "trust=user")) as tracer:
+        contains(pathlib.Path(f"/proc/{target.pid}/status").read_text(), "Seccomp:\t2")
+        stays(target)
+        target.do("c")
+        equal(found(tracer.finish(), "calls"), target.n, "calls")
+        released(target)
 
 def threads_that_are_created_while_the_agent_must_stay_have_their_own_tid(t):
     program = COUNT.replace("@calls = ", "@t[tid] = count(); @calls = ")
