@@ -10,21 +10,23 @@ namespace {
 
 constexpr std::byte jump_opcode{0xe9}; // first byte that Arch::put_jump() writes
 
-NextTrap next_traps(const Arch& arch)
+template <class IsTrap> NextTrap next_traps(IsTrap is_trap)
 {
     NextTrap next{};
     next[256] = no_byte;
     for (unsigned b = 256; b-- > 0;)
         next[b] = static_cast<std::uint16_t>(
-            arch.traps(static_cast<std::byte>(b)) ? b : next[b + 1]);
+            is_trap(static_cast<std::byte>(b)) ? b : next[b + 1]);
     return next;
 }
 
-const NextTrap& next_traps_of(const Arch& arch)
+const NextTrap& next_traps_of(const Arch& arch, TrapBytes which = TrapBytes::any)
 {
-    static const NextTrap x86 = next_traps(x86_64);
+    static const NextTrap x86 = next_traps(x86_64.traps);
+    static const NextTrap int3 = next_traps(
+        [](std::byte b) { return static_cast<std::uint8_t>(b) == x86_64.trap[0]; });
     assert(&arch == &x86_64); // the only Arch so far
-    return x86;
+    return which == TrapBytes::int3 ? int3 : x86;
 }
 
 // Returns how many bytes of the window's first jump overlap no other code. Does not
@@ -173,7 +175,7 @@ Constraint constraint_of(const Window& window)
 {
     const Arch& arch = *window.arch;
     Constraint c;
-    c.traps = &next_traps_of(arch);
+    c.traps = &next_traps_of(arch, window.trap_bytes);
     c.mask = trapping_bytes(window);
     c.origin = window.origin();
     c.from = -farthest_jump + jump_slack;

@@ -148,8 +148,17 @@ struct ChainedJump {
 };
 constexpr std::size_t max_jumps = 8; // in one window
 
+// The values that are permitted for the trap bytes of a jump.
+enum class TrapBytes : std::uint8_t {
+    any,
+    // Only int3. A debugger that sets a breakpoint at an instruction that the jump
+    // overwrites then changes nothing. Such a jump is often not possible.
+    int3,
+};
+
 struct Window {
     const Arch* arch = &x86_64;
+    TrapBytes trap_bytes = TrapBytes::any; // of a plain window
     std::vector<WindowInsn> insns;
     // Number of bytes of padding at the end of the window. They follow an instruction
     // such as ret or jmp.

@@ -11,6 +11,7 @@
 
 #include "base/fd.hpp"
 #include "fasttrap/memory.hpp"
+#include "ptrace-agent/hold/away_state.hpp"
 #include "ptrace-agent/hold/wait_budget.hpp"
 #include "ptrace-agent/inject/call_place.hpp"
 #include "ptrace-agent/inject/errno_place.hpp"
@@ -30,6 +31,13 @@
 #include <sys/types.h>
 
 namespace dt::agent {
+
+// Whether the agent traces the threads that use an address space (hold/attendance.hpp).
+enum class Presence : std::uint8_t {
+    attached,
+    away,    // the agent has detached; the jumps fire probes without it
+    dormant, // the process has executed another program since the agent detached
+};
 
 struct UnwindState; // libunwind's state for this memory
 struct DestroyUnwind {
@@ -99,6 +107,9 @@ public:
     // none of their patches, and whether some of their memory is still mapped.
     bool text_was_original = false;
     bool has_left_mappings = false;
+
+    Presence presence = Presence::attached;
+    AwayState away; // used only by Attendance
 
     WaitBudget budget; // shared by all waits for threads in this memory
 

@@ -65,6 +65,7 @@ void Agent::run()
             serve_clients();
             handle_alarms();
             closer_.unmap_left_if_due();
+            attendance_.work();
             uprobe_watch_.compare_if_due();
         } else if (tracees_.any_ready()) {
             tracees_.handle_ready();
@@ -214,7 +215,19 @@ void Agent::release_answered()
             client_wait_.release_answered(*process);
 }
 
+// Most requests need all threads of a target. Only the requests that end the tracing of
+// a target can be served while another tracer holds the target.
 Reply Agent::answer(const Request& request)
+{
+    if (auto attached = attendance_.begin_request(request);
+        !attached && request.word != request_detach && request.word != request_kill)
+        return attached.error();
+    Reply reply = answer_attached(request);
+    attendance_.end_request();
+    return reply;
+}
+
+Reply Agent::answer_attached(const Request& request)
 {
     Reader in(request.body);
     if (const AgentSession& session = sessions_.current(); session.is_guest())
@@ -254,6 +267,8 @@ Reply Agent::answer(const Request& request)
         return confine_agent(in);
     case request_put_back:
         return grabber_.put_back(in);
+    case request_release:
+        return attendance_.set_release(in);
     default:
         return Error{Code::unsupported,
                      "the ptrace-agent does not support this request"};

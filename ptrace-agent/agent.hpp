@@ -13,6 +13,7 @@
 #pragma once
 
 #include "process/trust_domain.hpp"
+#include "ptrace-agent/hold/attendance.hpp"
 #include "ptrace-agent/hold/client_wait.hpp"
 #include "ptrace-agent/hold/follower.hpp"
 #include "ptrace-agent/hold/grabber.hpp"
@@ -55,6 +56,7 @@ private:
     void let_run(Process& process);
     Reply detach(Reader& in);
     Reply answer(const Request& request);
+    Reply answer_attached(const Request& request);
     void release_answered();
     Reply set_arena(Reader& in, const std::vector<Fd>& fds);
     Reply confine_agent(Reader& in);
@@ -65,6 +67,11 @@ private:
     void before_release(AddressSpace& space) override;
     void process_ended(const Process& process, WaitStatus status) override;
     void take_sample(Thread& thread) override { sampler_.take_sample(thread); }
+    bool attend(const std::shared_ptr<AddressSpace>& space) override
+    {
+        return attendance_.attend(space);
+    }
+    void has_forked(AddressSpace& space) override { attendance_.has_forked(space); }
     void thread_added(pid_t tid) override { sampler_.thread_added(tid); }
     void secure_hit(Thread& thread) override { HitHandler::secure(thread); }
     void handle_new_task(Thread& parent) override { follower_.handle_new_task(parent); }
@@ -118,6 +125,8 @@ private:
     Planter planter_{tracees_,      table_,  injector_,    loader_,   jumps_,
                      trap_signals_, linker_, client_wait_, releaser_, closer_};
     Grabber grabber_{tracees_, table_, trap_signals_, follower_, releaser_, left_};
+    Attendance attendance_{tracees_, alarms_,      injector_, bases_,   rseq_, jumps_,
+                           sampler_, client_wait_, releaser_, grabber_, table_};
     UprobeWatch uprobe_watch_{tracees_, alarms_, jumps_, client_wait_};
     Launcher launcher_{tracees_, table_, trap_signals_, linker_, client_wait_};
     std::shared_ptr<AddressSpace> ended_; // memory of the process that exited last

@@ -38,6 +38,8 @@ struct AgentSession {
     std::uint64_t last_request_ns = 0; // monotonic
     // Whether the client did not answer in time, and has sent no request since then.
     bool silent = false;
+    // Whether the agent detaches from idle targets (attendance.hpp).
+    bool releases = false;
 };
 
 class Sessions {

@@ -115,6 +115,7 @@ constexpr ChoiceOption choice_options[] = {
     CHOICE(mechanism, "auto|any|jump|int3|uprobe"),
     CHOICE(follow, "none|fork|exec|command"),
     CHOICE(trust, "confined|user|all"),
+    CHOICE(release, "end|idle"),
     CHOICE(format, "text|json|folded"),
 };
 #undef CHOICE

@@ -37,6 +37,7 @@ enum class EvalTimeOption { exec, preinit, postinit, main };       // -x evaltim
 enum class MechanismOption { automatic, any, jump, int3, uprobe }; // -x mechanism
 enum class FollowOption { none, fork, exec, command };             // -x follow
 enum class TrustOption { confined, user, all };                    // -x trust
+enum class ReleaseOption { end, idle };                            // -x release
 enum class FormatOption { text, json, folded };                    // -x format
 
 class Options {
@@ -97,6 +98,7 @@ public:
     FollowOption follow = FollowOption::command;
     FormatOption format = FormatOption::text;
     TrustOption trust = TrustOption::confined;
+    ReleaseOption release = ReleaseOption::end;
     std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;
     std::map<std::string, std::string, std::less<>> text; // text_options, by name
 

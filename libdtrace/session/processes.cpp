@@ -8,6 +8,7 @@
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/error_prefix.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/hold/refusals.hpp"
 
 #include <algorithm>
 #include <poll.h>
@@ -403,7 +404,9 @@ Result<Ok> Processes::may_join(const AgentClient& agent,
 Result<std::size_t> Processes::join_tracer(pid_t pid,
                                            const std::optional<TrustDomain>& key)
 {
-    const auto [tracer, confined] = tracer_of(pid);
+    auto [tracer, confined] = tracer_of(pid);
+    if (tracer == 0) // the other dtrace may have detached while the process is idle
+        tracer = agent::absent_agent_of(pid).value_or(0);
     if (tracer == 0)
         return Error{Code::gone, "it is no longer traced"};
     for (std::size_t i = 0; i < domains_.size(); i++)

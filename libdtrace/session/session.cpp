@@ -275,6 +275,7 @@ int Session::stop()
     fire(probe_end);
     clean_all();
     advance(DT_ACTIVITY_COOLDOWN, DT_ACTIVITY_STOPPED);
+    targets_.end_release();
     return 0;
 }
 

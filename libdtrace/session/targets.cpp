@@ -22,8 +22,13 @@ int Targets::plant(ps_prochandle& process)
     // process loads later.
     if (sites.empty() && (process.watched || !s_.awaits_libraries(process)))
         return 0;
-    if (!std::exchange(process.watched, true))
+    if (!std::exchange(process.watched, true)) {
         backend().choose_mechanism(process);
+        if (s_.options.release == ReleaseOption::idle)
+            if (auto asked = s_.processes.agent_of(process)->release_idle(true);
+                !asked && asked.error().code != Code::gone)
+                return s_.fail(asked.error());
+    }
     const bool children = s_.options.follow == FollowOption::fork ||
                           s_.options.follow == FollowOption::exec;
     const Follow what = children              ? Follow::all
@@ -43,6 +48,21 @@ int Targets::plant(ps_prochandle& process)
         return -1;
     reports_.report_notes(process);
     return 0;
+}
+
+void Targets::end_release()
+{
+    if (s_.options.release != ReleaseOption::idle)
+        return;
+    for (AgentClient* agent : s_.processes.agents()) {
+        if (agent->is_gone())
+            continue;
+        if (auto attached = agent->release_idle(false); !attached)
+            s_.complain(
+                attached.error().text +
+                "; its jumps stay in its text and fire no probes; to remove "
+                "them, end that tracing and trace the process with dtrace again");
+    }
 }
 
 bool Targets::admits(pid_t pid)

@@ -30,6 +30,9 @@ public:
     // Plants all unplanted sites of a process. Returns 0, or -1 after
     // SessionState::fail().
     int plant(ps_prochandle& process);
+    // Attaches again to the targets that the agents have detached from (-x release=idle),
+    // before tracing ends. Reports the targets that another tracer holds.
+    void end_release();
     // Waits for an event of an agent, a new process, or data on the descriptor `also`.
     // Waits at most `longest_ns`, which is less than one second. Returns the result of
     // poll(2), or 1 if an event is already pending.

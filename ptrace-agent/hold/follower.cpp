@@ -302,6 +302,7 @@ void Follower::handle_new_task(Thread& parent)
 void Follower::forked(Thread& parent, pid_t child)
 {
     WaitStatus status;
+    tracees_.has_forked(*parent.process->space);
     Waited waited = tracees_.wait_for_stop(*parent.process->space, child, status);
     if (waited == Waited::ended)
         return;

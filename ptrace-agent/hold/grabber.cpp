@@ -17,6 +17,7 @@
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
+#include <memory>
 #include <optional>
 #include <sched.h>
 #include <sys/stat.h>
@@ -296,9 +297,16 @@ Reply Grabber::grab_once(pid_t pid, const Fd& requested)
 {
     std::string doing = "grab process " + std::to_string(pid);
     const unsigned session = tracees_.sessions().current().number;
+    std::map<unsigned, Interest> others; // of sessions that traced its earlier program
     if (Process* known = tracees_.find_process(pid)) {
         if (known->no_events)
             return Error{Code::busy, doing + ": it is being released; try again"};
+        if (known->space->presence == Presence::dormant) {
+            others = std::move(known->interests);
+            tracees_.remove_process(pid);
+        }
+    }
+    if (Process* known = tracees_.find_process(pid)) {
         known->interests[session];
         known->is_old_guest = false;
         return Writer().put(known->n_execs).body();
@@ -307,6 +315,7 @@ Reply Grabber::grab_once(pid_t pid, const Fd& requested)
         return ok.error().during(doing);
     Process& process =
         tracees_.add_process(pid, std::make_shared<AddressSpace>(pid, table_));
+    process.interests = std::move(others);
     process.interests[session];
     const std::shared_ptr<AddressSpace> held = process.space;
     std::set<pid_t> no_guests; // processes that do not share the memory
@@ -342,13 +351,34 @@ Reply Grabber::grab_once(pid_t pid, const Fd& requested)
     };
     if (!seized)
         return refused();
+    std::unique_ptr<StoppedWorld> world;
+    if (auto all = stop_seized(pid, no_guests, seize_ends); all)
+        world = std::move(*all);
+    else
+        seized = all.error();
+    if (!seized)
+        return refused();
+    learn_signals(*world);
+    world->space().known_text.record_grab(world->space().proc_tid());
+    return Writer().put(process.n_execs).body();
+}
+
+// Stops all threads of a process that was seized, and of the processes that share its
+// memory. Seizes the threads that were missed. Waits for a thread that is inside
+// execve(2).
+Result<std::unique_ptr<StoppedWorld>>
+Grabber::stop_seized(pid_t pid, std::set<pid_t>& no_guests, std::uint64_t seize_ends)
+{
+    const Error exited{Code::not_found, "it exited during the attempt"};
+    Result<Ok> seized = Ok{};
+    std::unique_ptr<StoppedWorld> stopped;
     std::shared_ptr<AddressSpace> space;
-    std::optional<StoppedWorld> stopped;
     auto seize_missed = [&] {
-        if (tracees_.find_process(pid) == nullptr)
+        Process* process = tracees_.find_process(pid);
+        if (process == nullptr)
             return false;
         bool missed = false;
-        for (pid_t member : members_of(*process.space)) {
+        for (pid_t member : members_of(*process->space)) {
             Process* each = tracees_.find_process(member);
             if (!seized || each == nullptr || !has_missed_thread(*each))
                 continue;
@@ -369,32 +399,71 @@ Reply Grabber::grab_once(pid_t pid, const Fd& requested)
     const std::uint64_t ends = monotonic_ns() + timeout_ns;
     do {
         stopped.reset();
-        if (tracees_.find_process(pid) == nullptr) {
-            let_go();
-            return Error{Code::not_found, doing + ": it exited during the attempt"};
-        }
+        const Process* process = tracees_.find_process(pid);
+        if (process == nullptr)
+            return exited;
         if (!seized)
-            return refused();
-        if (monotonic_ns() > ends || tracees_.sessions().check_in_wait()) {
-            process.interests.clear();
-            releaser_.release(process.space);
+            return seized.error();
+        // At the end of a session, the process is stopped to be released.
+        Sessions& sessions = tracees_.sessions();
+        if (monotonic_ns() > ends ||
+            (sessions.is_serving() && sessions.check_in_wait()))
             return Error{Code::busy,
-                         doing + ": its exec did not finish within " +
+                         "its exec did not finish within " +
                              std::to_string(timeout_ns / 1'000'000'000) +
                              " s; nothing in the process was changed, so try again"};
-        }
-        space = process.space;
-        stopped.emplace(tracees_, space);
+        space = process->space;
+        stopped = std::make_unique<StoppedWorld>(tracees_, space);
     } while (await_exec(*space) || seize_missed());
-    if (tracees_.find_process(pid) == nullptr) {
-        stopped.reset();
-        let_go();
-        return Error{Code::not_found, doing + ": it exited during the attempt"};
+    if (tracees_.find_process(pid) == nullptr)
+        return exited;
+    return stopped;
+}
+
+// Detaches from the threads of a process that could not be attached to again.
+void Grabber::leave_again(const std::shared_ptr<AddressSpace>& space)
+{
+    const std::uint64_t ends = monotonic_ns() + stop_timeout_ns;
+    for (auto tids = tracees_.tids_in(*space); !tids.empty() && monotonic_ns() < ends;
+         tids = tracees_.tids_in(*space)) {
+        Thread* thread = tracees_.find_thread(tids.front());
+        if (!tracees_.stop_one(*thread))
+            continue;
+        const bool is_event = thread->is_pending() && thread->event() != 0;
+        if (is_event) { // for example, it has created a thread
+            tracees_.handle_stop(*thread);
+            continue;
+        }
+        releaser_.detach_thread(*thread, thread->is_pending() ? thread->signal() : 0);
     }
-    StoppedWorld& world = *stopped;
-    learn_signals(world);
-    space->known_text.record_grab(space->proc_tid());
-    return Writer().put(process.n_execs).body();
+    for (Thread* thread : tracees_.threads_in(*space))
+        thread->leave();
+}
+
+Result<std::unique_ptr<StoppedWorld>> Grabber::grab_again(pid_t pid)
+{
+    Process& process = *tracees_.find_process(pid);
+    if (const auto tracer = static_cast<pid_t>(
+            status_number(read_proc_file(pid, "status"), "TracerPid")))
+        return tracer == tracer_pid()
+                   ? Error{Code::busy, "some of its threads are being released"}
+                   : explain_refusal(pid, EPERM);
+    std::set<pid_t> no_guests;
+    std::uint64_t seize_ends = 0;
+    auto failed = [&](const Error& error) {
+        if (const Process* left = tracees_.find_process(pid))
+            leave_again(left->space);
+        return error;
+    };
+    if (auto seized = seize_all(process, seize_ends); !seized)
+        return failed(seized.error());
+    if (auto guests = seize_guests(pid, no_guests); !guests)
+        return failed(guests.error());
+    auto world = stop_seized(pid, no_guests, seize_ends);
+    if (!world)
+        return failed(world.error());
+    learn_signals(**world);
+    return world;
 }
 
 // Restores the text that a dead tracer has left patched, and removes the rest of what it

@@ -13,6 +13,7 @@
 #include "ptrace-agent/trap/trap_signals.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -33,7 +34,18 @@ public:
     Reply grab(Reader& in);
     Reply put_back(Reader& in);
 
+    // Attaches again to a process that the agent has detached from (attendance.hpp), and
+    // stops it. If that fails, the process is not traced. It may have exited, or may
+    // have executed another program; Process::space then differs from before.
+    Result<std::unique_ptr<StoppedWorld>> grab_again(pid_t pid);
+    // Returns the processes that have the same memory layout as the target. These are
+    // the processes that share its memory, and its forked children.
+    std::vector<pid_t> with_layout(pid_t target);
+
 private:
+    Result<std::unique_ptr<StoppedWorld>>
+    stop_seized(pid_t pid, std::set<pid_t>& no_guests, std::uint64_t seize_ends);
+    void leave_again(const std::shared_ptr<AddressSpace>& space);
     Reply grab_once(pid_t pid, const Fd& requested);
     // Attaches to all threads of the process (PTRACE_SEIZE), in one or more passes over
     // its list of threads. Fails if new threads are still found after the monotonic
@@ -45,8 +57,6 @@ private:
     // Returns whether a process was added. `known` are processes that do not share the
     // memory; the function adds to them.
     Result<bool> seize_guests(pid_t target, std::set<pid_t>& known);
-    // Returns the processes that have the same memory layout as the target.
-    std::vector<pid_t> with_layout(pid_t target);
     // Reads the signal masks, and the actions for SIGTRAP, of all processes in a stopped
     // address space.
     void learn_signals(StoppedWorld& world);

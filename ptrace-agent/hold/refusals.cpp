@@ -7,9 +7,11 @@
 #include "process/proc_files.hpp"
 #include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/runtime/runtime.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <elf.h>
@@ -103,6 +105,31 @@ static Error held_by(pid_t tracer)
                                  "); detach that process from it first"};
 }
 
+std::optional<pid_t> absent_agent_of(pid_t pid)
+{
+    constexpr std::uint32_t owner_died = 0x40000000, owner_tid = 0x3fffffff;
+    for (const Mapping& mapping : mappings_of(pid)) {
+        if (mapping.path != "/memfd:dtrace-config" || mapping.offset != 0)
+            continue;
+        const Fd mem(open(proc_path(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC));
+        auto word = [&mem](TargetAddr at) {
+            std::uint32_t value = 0;
+            return pread(mem.get(), &value, sizeof value,
+                         static_cast<off_t>(at.value)) == sizeof value
+                       ? value
+                       : 0;
+        };
+        const TargetAddr config = mapping.begin;
+        const std::uint32_t alive = word(config + offsetof(dt_rt_config, alive));
+        // In a forked child, the kernel has cleared the word at DT_RT_LIVE.
+        if (word(TargetAddr{config.value - DT_RT_CONFIG + DT_RT_LIVE}) != 0 &&
+            word(config + offsetof(dt_rt_config, away)) != DT_RT_PRESENT &&
+            alive != 0 && (alive & owner_died) == 0)
+            return static_cast<pid_t>(alive & owner_tid);
+    }
+    return std::nullopt;
+}
+
 Error explain_refusal(pid_t pid, int error)
 {
     if (error == ESRCH)
@@ -169,6 +196,13 @@ Result<Ok> check_grabbable(pid_t pid)
         return Error{Code::gone, "it has already exited (a zombie)"};
     if (auto tracer = static_cast<pid_t>(status_number(status, "TracerPid")))
         return held_by(tracer);
+    if (const auto agent = absent_agent_of(pid)) {
+        if (*agent == getpid())
+            return Error{Code::permission,
+                         "its memory names this ptrace-agent as its tracer, but the "
+                         "agent does not know the process; restart the process"};
+        return held_by(*agent);
+    }
     if (auto checked = refuse_32_bit(pid, name_of(pid)); !checked)
         return checked;
     return refuse_shadow_stack(pid, name_of(pid));

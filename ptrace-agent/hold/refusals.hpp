@@ -5,6 +5,7 @@
 
 #include "base/result.hpp"
 
+#include <optional>
 #include <string>
 #include <sys/types.h>
 
@@ -20,6 +21,11 @@ Result<Ok> refuse_32_bit(pid_t pid, const std::string& name);
 // set-group-ID, file capabilities). The targets of a session share memory, so another
 // target could read or change the program's records.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name);
+
+// Returns the agent that has detached from the process while the process is idle
+// (attendance.hpp). Returns nothing if there is no such agent. The result comes from the
+// memory of the process, which may have forged it.
+std::optional<pid_t> absent_agent_of(pid_t pid);
 
 // Returns an error if the process does not exist or cannot be traced. Also refuses the
 // id of a thread, and processes of dtrace itself.

@@ -157,8 +157,20 @@ void Releaser::release(std::shared_ptr<AddressSpace> space, const std::string& w
                 report_given_up(process->sessions(), pid, why);
                 process->interests.clear();
             }
+    if (!tracees_.attend(space))
+        return leave_inert(space);
     remove_all(space, Try::last);
     await_signals(space->budget.given_up() ? second_timeout_ns : signals_ns);
+}
+
+void Releaser::leave_inert(const std::shared_ptr<AddressSpace>& space)
+{
+    if (space->presence == Presence::away) {
+        space->runtime.let_fire(*space, false); // fails if the process has exited
+        space->runtime.writer().announce(space->runtime.config().away, DT_RT_KEPT_OUT);
+    }
+    tracees_.remove_untraced(*space);
+    space->forget_all();
 }
 
 void Releaser::wait_for(const std::function<bool(const Thread&)>& which,
@@ -304,6 +316,14 @@ void Releaser::release_everything()
     auto is_released = [&](const std::shared_ptr<AddressSpace>& space) {
         const bool last = ends != 0 && monotonic_ns() >= ends;
         tracees_.begin_turn();
+        if (!tracees_.attend(space)) {
+            if (!last && space->presence == Presence::away) {
+                tracees_.collect(Wait::a_while); // another tracer may detach
+                return false;
+            }
+            leave_inert(space);
+            return true;
+        }
         space->budget.begin_turn(tracees_.turn());
         if (!space->budget.given_up())
             space->budget.restart(std::max(slice_ns / (n_late + 1), least_slice_ns));

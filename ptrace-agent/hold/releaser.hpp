@@ -91,6 +91,9 @@ private:
     // Handles stops until no thread meets the condition, or until the monotonic time
     // `ends`, in ns.
     void wait_for(const std::function<bool(const Thread&)>& which, std::uint64_t ends);
+    // Ends the tracing of a process that the agent cannot attach to again. Makes its
+    // jumps inert. They stay in the text, and the next session removes them.
+    void leave_inert(const std::shared_ptr<AddressSpace>& space);
     void report_lost_signals(const Thread& thread);
     void report_given_up(SessionSet to, pid_t pid, const std::string& why);
     // Returns the time limit for all calls that unmap the runtime of one target.

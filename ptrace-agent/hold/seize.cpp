@@ -39,7 +39,7 @@ static void interrupt_every(const std::optional<timer_t>& timer, long ms)
         timer_settime(*timer, 0, &every, nullptr);
 }
 
-int seize(pid_t tid)
+int seize(pid_t tid, int options)
 {
     constexpr long timeout_ms = 20;
     static const std::optional<timer_t> timer = seize_timer();
@@ -47,7 +47,7 @@ int seize(pid_t tid)
     if (sigsetjmp(leave, 1) == 0) {
         in_seize = 1;
         interrupt_every(timer, timeout_ms);
-        if (ptrace(PTRACE_SEIZE, tid, nullptr, seize_options) != 0)
+        if (ptrace(PTRACE_SEIZE, tid, nullptr, options) != 0)
             error = errno;
     } else {
         error = EINTR;

@@ -7,13 +7,15 @@
 // signal does not end the agent's wait, because the kernel restarts the call.
 #pragma once
 
+#include "ptrace-agent/hold/tracing.hpp"
+
 #include <sys/types.h>
 
 namespace dt::agent {
 
-// Attaches to a thread with seize_options (tracing.hpp). Returns 0, or the errno of
+// Attaches to a thread with these options of PTRACE_SETOPTIONS. Returns 0, or the errno of
 // PTRACE_SEIZE. Returns EINTR if the call has not returned after 20 ms. The caller must
 // then reap its tracees before it tries again.
-int seize(pid_t tid);
+int seize(pid_t tid, int options = seize_options);
 
 } // namespace dt::agent

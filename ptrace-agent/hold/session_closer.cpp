@@ -69,7 +69,7 @@ void SessionCloser::leave(unsigned session, std::shared_ptr<AddressSpace> space,
         }
         any_left = any_left || process->is_target();
     }
-    if (any_left)
+    if (any_left && tracees_.attend(space))
         remove_probes_of(session, space);
     else
         releaser_.release(space);
@@ -127,6 +127,10 @@ void SessionCloser::leave_arena(unsigned session)
         if (process->space->runtime.has_session(session))
             spaces.insert(process->space);
     for (const auto& space : spaces) {
+        if (!tracees_.attend(space)) {
+            releaser_.release(space);
+            continue;
+        }
         if (space->runtime.sessions().size() > 1) {
             remove_probes_of(session, space);
             continue;
@@ -182,8 +186,10 @@ void SessionCloser::unmap_left_if_due()
     std::set<std::shared_ptr<AddressSpace>> spaces;
     for (auto& [pid, process] : tracees_.processes())
         for (const auto& [session, memory] : process->space->runtime.sessions())
-            if (memory.left)
+            if (memory.left && process->space->presence == Presence::attached)
                 spaces.insert(process->space);
+            else if (memory.left)
+                alarms_.set_if_unset(Alarms::left_sessions, monotonic_ns() + pause_ns_);
     for (const auto& space : spaces) {
         StoppedWorld world(tracees_, space);
         if (!unmap_left(world))

@@ -25,6 +25,7 @@
 #include "ptrace-agent/inject/our_code.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <sys/ptrace.h>
 
@@ -164,6 +165,7 @@ StoppedWorld::StoppedWorld(Tracees& tracees, std::shared_ptr<AddressSpace> space
     : tracees_(tracees), space_(std::move(space)),
       in_time_(tracees_.stop_all(*space_, which))
 {
+    assert(space_->presence != Presence::away || !tracees_.threads_in(*space_).empty());
 }
 
 StoppedWorld::~StoppedWorld()

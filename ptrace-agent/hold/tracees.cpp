@@ -93,7 +93,7 @@ void Tracees::remove_thread(Thread& thread)
 {
     Process& process = *thread.process;
     forget_thread(thread);
-    if (process.threads.empty())
+    if (process.threads.empty() && process.space->presence == Presence::attached)
         processes_.erase(process.pid);
 }
 
@@ -109,6 +109,20 @@ void Tracees::forget_thread(Thread& thread)
 void Tracees::remove_process(pid_t pid)
 {
     processes_.erase(pid);
+}
+
+void Tracees::end_process(pid_t pid, WaitStatus status)
+{
+    auto ended = processes_.extract(pid);
+    if (!ended.empty())
+        handler_.process_ended(*ended.mapped(), status);
+}
+
+void Tracees::remove_untraced(const AddressSpace& space)
+{
+    std::erase_if(processes_, [&space](const auto& each) {
+        return each.second->space.get() == &space && each.second->threads.empty();
+    });
 }
 
 void Tracees::remove_others(Thread& thread)

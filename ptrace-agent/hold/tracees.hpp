@@ -58,6 +58,11 @@ public:
     virtual void go_on(Thread& thread, int signal) = 0;
     virtual void handle_alarms() = 0; // does the periodic work that is due
     virtual void take_sample(Thread& thread) = 0;
+    // Attaches again if the agent is away from this memory (attendance.hpp). Returns
+    // whether its threads are traced now.
+    virtual bool attend(const std::shared_ptr<AddressSpace>& space) = 0;
+    // Called after a process has forked a child with its own memory.
+    virtual void has_forked(AddressSpace& space) = 0;
     // Called before the threads of a stopped world are resumed.
     virtual void before_release(AddressSpace& space) = 0;
     virtual void thread_added(pid_t tid) = 0;
@@ -101,6 +106,10 @@ public:
     void remove_thread(Thread& thread); // after it was detached
     void forget_thread(Thread& thread); // keeps the process, even without threads
     void remove_process(pid_t pid);
+    // Removes a process that has exited while the agent was away from it.
+    void end_process(pid_t pid, WaitStatus status);
+    // Removes the records of the processes in an address space without traced threads.
+    void remove_untraced(const AddressSpace& space);
     // Removes the other threads of the process, after this thread has executed a
     // program.
     void remove_others(Thread& thread);
@@ -143,6 +152,11 @@ public:
     void go_on(Thread& thread, int signal = 0) { handler_.go_on(thread, signal); }
     void handle_stop(Thread& thread) { handler_.handle_stop(thread); }
     void handle_alarms() { handler_.handle_alarms(); }
+    bool attend(const std::shared_ptr<AddressSpace>& space)
+    {
+        return handler_.attend(space);
+    }
+    void has_forked(AddressSpace& space) { handler_.has_forked(space); }
 
     // Deadlines (deadlines.cpp).
     void begin_turn() { ++turn_; }

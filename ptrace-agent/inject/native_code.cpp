@@ -111,6 +111,9 @@ std::optional<TargetAddr> NativeCode::compile(AddressSpace& space, unsigned sess
         return std::nullopt;
     used_.emplace(session, Room{*room, bytes});
     fixups_.erase(fixups_.lower_bound(at), fixups_.lower_bound(at + bytes));
+    alone_.erase(at);
+    if (plan.runs_alone())
+        alone_.insert(at);
     for (const auto& fixup : code->fixups)
         fixups_[at + fixup.begin] = {at + fixup.end, at + fixup.to};
     return at;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,6 +49,9 @@ public:
     // Returns nothing if no fault is expected at pc. Expected causes are a thread
     // without a struct rseq, and an argument that cannot be read.
     std::optional<TargetAddr> after_fault(TargetAddr pc) const;
+    // Returns whether the routine at this address works while no agent traces the
+    // thread (ClausePlan::runs_alone()). Returns false if no routine begins there.
+    bool runs_alone(TargetAddr code) const { return alone_.contains(code); }
     void forget();
     // Frees the routines of a session. No thread may be in one of them.
     void forget_session(unsigned session);
@@ -67,6 +71,7 @@ private:
         TargetAddr end, to;
     };
     std::map<TargetAddr, Fixup> fixups_; // key: first address that may fault
+    std::set<TargetAddr> alone_;
     struct Room {
         std::uint64_t at, bytes; // from the start of the area
     };

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <linux/rseq.h>
+#include <utility>
 
 namespace dt::agent {
 
@@ -85,6 +86,23 @@ void RseqAreas::allow(AddressSpace& space)
     for (auto& [pid, process] : tracees_.processes())
         guests = guests || (process->space.get() == &space && pid != space.owner());
     space.runtime.writer().announce(space.runtime.config().rseq, guests ? 0 : 1);
+}
+
+void RseqAreas::pause(AddressSpace& space)
+{
+    space.runtime.writer().announce(space.runtime.config().rseq, 0);
+}
+
+void RseqAreas::learn_again(AddressSpace& space)
+{
+    const auto before = std::exchange(space.native.rseq, std::nullopt);
+    if (!before)
+        return;
+    learn(space);
+    // Compiled code contains the offset and the signature.
+    if (!space.native.rseq || space.native.rseq->offset != before->offset ||
+        space.native.rseq->signature != before->signature)
+        end(space);
 }
 
 void RseqAreas::end(AddressSpace& space)

@@ -35,6 +35,10 @@ public:
     // Allows sequences, or forbids them while a child process shares the target's
     // memory. Must be called when such a child starts or exits.
     void allow(AddressSpace& space);
+    // Forbids sequences while the agent does not see new threads. learn_again() allows
+    // them again. Both must be called while all threads are stopped.
+    static void pause(AddressSpace& space);
+    void learn_again(AddressSpace& space);
     static void end(AddressSpace& space); // forbids sequences permanently
     // Must be called before a new thread's first instruction. Corrects a cpu_id that an
     // exited thread has left there. If that fails, forbids sequences permanently.

@@ -79,6 +79,11 @@ void Upcalls::serve_ring(const std::shared_ptr<AddressSpace>& space, const Ring&
 {
     const dt_rt_config& config = space->runtime.config();
     Thread* thread = caller_of(*space, ring.tid);
+    if (ring.bell == DT_RT_N_BELLS && space->presence == Presence::away) {
+        // The thread waits until Attendance has attached again.
+        space->away.is_summoned = true;
+        return;
+    }
     if (ring.bell == DT_RT_N_BELLS) {
         // The thread waits at the gate (doorbells.hpp). It is stopped if RuntimeExit
         // made it run to the gate. Otherwise it waits until the gate is opened.

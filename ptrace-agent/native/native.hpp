@@ -98,6 +98,12 @@ struct ClausePlan {
     Needs for_predicate, for_steps;
     std::uint32_t arguments_read = 0; // a bit for each of arg0 to arg9
     unsigned n_registers = 0;         // maximum number of DIF registers in one value
+
+    // Returns whether the routine works while no agent traces the thread. It then needs
+    // no data about the thread, holds no shard that a signal handler could keep, and
+    // reads no memory that may be unreadable. It must also not read the clock, because
+    // each change of the clock would make it jump to the engine.
+    bool runs_alone() const;
 };
 
 // Plans a clause. Returns Code::unsupported, with the reason, if the engine must run

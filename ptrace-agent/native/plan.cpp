@@ -285,6 +285,15 @@ Result<Ok> Planner::action(const dt_action& action)
 
 } // namespace
 
+bool ClausePlan::runs_alone() const
+{
+    auto alone = [](const Needs& needs) {
+        return !needs.time && !needs.thread && needs.self.empty() && needs.ahead == 0;
+    };
+    return record_bytes == 0 && arguments != Arguments::of_static &&
+           alone(for_predicate) && alone(for_steps);
+}
+
 Result<ClausePlan> plan_clause(const void* base, std::uint32_t clause,
                                Arguments arguments, Place place,
                                std::span<const dt_operand> operands)

@@ -47,6 +47,8 @@ constexpr std::uint64_t stub_area_bytes = 4 * page_bytes;
 // The kernel limits the number of mappings of a process.
 constexpr std::size_t max_stub_areas = 4096;
 constexpr std::size_t max_areas = max_stub_areas + 256; // areas of all sizes
+// The number of areas from which on no area is mapped only to make trap bytes int3.
+constexpr std::size_t max_int3_areas = 256;
 // In each round, short windows for which no room was found are planned in another way.
 // A site that has no room after the last round gets no jump.
 constexpr int max_rounds = 14;
@@ -336,6 +338,28 @@ static bool has_area_near(const AddressSpace& space, TargetAddr at)
         });
 }
 
+// Allocates room for a trampoline so that all trap bytes of the jump are int3 (TrapBytes).
+// Maps at most one area for this. Returns nothing, and permits all trap bytes, if there
+// is no such room.
+static std::optional<Placement> take_for_int3(Surroundings& around, Window& window,
+                                              std::size_t bytes)
+{
+    AddressSpace& space = around.space();
+    if (!space.away.is_wanted || window.form != PatchForm::plain)
+        return std::nullopt;
+    window.trap_bytes = TrapBytes::int3;
+    auto at = space.patches.space().take(window, bytes);
+    const std::uint64_t area = area_sizes[1];
+    if (!at && space.patches.areas.size() < max_int3_areas)
+        if (auto room =
+                find_room(around.gaps(), window.origin(), reach_of(window), area);
+            room && around.add_area(*room, area, Room::Holds::trampolines))
+            at = space.patches.space().take(window, bytes);
+    if (!at)
+        window.trap_bytes = TrapBytes::any;
+    return at;
+}
+
 // Allocates room for the trampoline of each window, and adds the windows to the result.
 // If there is no room for a window, refuses its sites. If the task is cancelled, maps
 // nothing more.
@@ -347,10 +371,12 @@ static void take_room(Surroundings& around, const std::vector<Tracepoint*>& want
     TrampolineSpace& trampolines = around.space().patches.space();
     map_stub_areas(around, windows);
     result.taken.reserve(result.taken.size() + windows.size());
-    for (const Window& window : windows) {
+    for (Window& window : windows) {
         periodic();
         std::size_t bytes = trampoline_bytes(window);
-        auto at = trampolines.take(window, bytes);
+        auto at = take_for_int3(around, window, bytes);
+        if (!at)
+            at = trampolines.take(window, bytes);
         if (!at)
             periodic.look();
         if (!at && periodic.is_cancelled()) {

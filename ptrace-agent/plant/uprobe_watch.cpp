@@ -64,6 +64,8 @@ void UprobeWatch::report(const AddressSpace& space, const KnownText::Changed& re
 // checked again.
 bool UprobeWatch::check(const std::shared_ptr<AddressSpace>& space)
 {
+    if (space->presence != Presence::attached)
+        return true; // the threads cannot be stopped now
     const std::uint64_t begins = monotonic_ns();
     const bool changed = !space->patches.changed(*space).empty();
     spent_ns_ += monotonic_ns() - begins;

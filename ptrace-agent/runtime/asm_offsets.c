@@ -23,6 +23,7 @@ void dt_rt_offsets(void)
 	CONSTANT(DT_RT_LIVE);
 	CONSTANT(DT_RT_STACK_BYTES);
 	CONSTANT(DT_RT_GATE);
+	CONSTANT(DT_RT_AWAY);
 	CONSTANT(DT_RT_NOTES_BYTES);
 	CONSTANT(DT_RT_NOTES_HOLDER);
 	CONSTANT(DT_ACTIVITY_ACTIVE);
@@ -41,6 +42,7 @@ void dt_rt_offsets(void)
 	OFFSET(CONFIG_ALIVE, dt_rt_config, alive);
 	OFFSET(CONFIG_GATHER, dt_rt_config, gather);
 	OFFSET(CONFIG_MASKED_TID, dt_rt_config, masked_tid);
+	OFFSET(CONFIG_AWAY, dt_rt_config, away);
 	OFFSET(CONFIG_MASK_NOW, dt_rt_config, mask_now);
 	OFFSET(CONFIG_MASK_BEFORE, dt_rt_config, mask_before);
 	OFFSET(CONFIG_SITES, dt_rt_config, sites);

@@ -42,13 +42,13 @@
 
 	.globl dt_rt_image, dt_rt_config
 	.globl dt_rt_enter, dt_rt_upcall, dt_rt_upcall_trap
-	.globl dt_rt_generic, dt_rt_skip
+	.globl dt_rt_generic, dt_rt_skip, dt_rt_build
 	.globl dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
 	.globl dt_rt_peek, dt_rt_changed, dt_rt_copy, dt_rt_copy_string
 	.globl dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
 	.hidden dt_rt_image, dt_rt_config
 	.hidden dt_rt_enter, dt_rt_upcall, dt_rt_upcall_trap
-	.hidden dt_rt_generic, dt_rt_skip
+	.hidden dt_rt_generic, dt_rt_skip, dt_rt_build
 	.hidden dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
 	.hidden dt_rt_peek, dt_rt_changed, dt_rt_copy, dt_rt_copy_string
 	.hidden dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
@@ -91,7 +91,7 @@ dt_rt_skip_end:
 	 * the stack pointer is set, %ecx is the number of the shard, and %rbx is
 	 * the address of its lock.
 	 */
-.Lbuild:
+dt_rt_build:
 	xchg	%rax, %rsp
 	sub	$8, %rsp
 	mov	%ecx, (%rsp)			/* shard */
@@ -261,8 +261,11 @@ dt_rt_aside_end:
 	 */
 	.macro	lock_shard
 	pushfq
+.Lagain\@:
 	testl	$OWNER_DIED, CONFIG(CONFIG_ALIVE)
 	jnz	.Ldead
+	cmpl	$0, CONFIG(CONFIG_AWAY)
+	jne	.Laway\@
 	cmpl	$0, CONFIG(CONFIG_CPU_METHOD)
 	jne	.Llsl\@
 	rdpid	%rax
@@ -307,7 +310,24 @@ dt_rt_aside_end:
 	mov	%rcx, %rbx
 	imul	SESSION(RT_SESSION_SHARD_BYTES), %rbx
 	add	SESSION(RT_SESSION_SHARDS), %rbx	/* the lock */
-	jmp	.Lbuild
+	jmp	dt_rt_build
+
+	/*
+	 * The agent does not trace this thread. The engine may need the agent,
+	 * so the thread waits at the gate until the agent is back. The thread is
+	 * on the program's stack, so a signal handler may run meanwhile.
+	 */
+.Laway\@:
+	mov	%ebx, 4(%rsp)
+	cmpl	$ASM_DT_RT_AWAY, CONFIG(CONFIG_AWAY)
+	jne	.Lmissed\@
+	movl	$1, dt_rt_image + ASM_DT_RT_GATE(%rip)
+	jmp	.Lagain\@
+	/* The agent may have just come back. Otherwise, counts a drop. */
+.Lmissed\@:
+	cmpl	$0, CONFIG(CONFIG_AWAY)
+	je	.Lagain\@
+	jmp	.Lnone\@
 
 .Llsl\@:
 	mov	$CPU_SEGMENT, %eax

@@ -153,6 +153,11 @@ struct dt_rt_header {
 	 * each session (dt_rt_generic_at(), dt_rt_condition_at()).
 	 */
 	dt_u64 generic, skip;
+	/*
+	 * The code in [enter, build) uses the program's stack, holds no shard
+	 * and fires no probe.
+	 */
+	dt_u64 build;
 	struct dt_rt_leave {
 		dt_u64 begin, end;
 		dt_u64 depth; /* number of saved words on the stack, without %rbx */
@@ -359,6 +364,15 @@ enum dt_rt_cpu { DT_RT_CPU_RDPID, DT_RT_CPU_LSL };
 /* How the runtime finds fs_base. */
 enum dt_rt_fs { DT_RT_FS_RDFSBASE, DT_RT_FS_CALL };
 
+/*
+ * Whether the agent traces the threads. While it does not, only compiled code
+ * that needs no agent fires probes. A thread that needs the engine first waits
+ * at the gate until the agent traces the threads again (DT_RT_AWAY). If another
+ * tracer holds the process, the thread does not wait, and its firing is counted
+ * as a drop (DT_RT_KEPT_OUT).
+ */
+enum dt_rt_away { DT_RT_PRESENT, DT_RT_AWAY, DT_RT_KEPT_OUT };
+
 struct dt_rt_config {
 	/*
 	 * The agent's robust futex word, in which the kernel sets
@@ -391,7 +405,8 @@ struct dt_rt_config {
 	 * is set. If the agent dies, the thread restores mask_before when it
 	 * leaves the runtime, but only if its mask is still mask_now.
 	 */
-	dt_u32 masked_tid, masked_pad;
+	dt_u32 masked_tid;
+	dt_u32 away; /* enum dt_rt_away */
 	dt_u64 mask_now, mask_before;
 	struct dt_rt_range ranges[DT_RT_MAX_RANGES];
 	struct dt_rt_thread threads[DT_RT_MAX_THREADS];

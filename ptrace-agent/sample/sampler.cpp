@@ -66,6 +66,12 @@ Result<std::string> Sampler::start(unsigned session,
     return left_out;
 }
 
+bool Sampler::is_sampling(unsigned session) const
+{
+    return std::ranges::any_of(
+        timers_, [session](const Timer& each) { return each.session == session; });
+}
+
 void Sampler::thread_added(pid_t tid)
 {
     for (auto& [session, sampling] : samplings_)

@@ -37,6 +37,8 @@ public:
     // an empty string.
     Result<std::string> start(unsigned session, std::span<const ProfileTimer> timers);
     void thread_added(pid_t tid);
+    // Returns whether the session has timers.
+    bool is_sampling(unsigned session) const;
     void begin_tick_if_due();
     // Examines some threads for one session. Returns false if nothing is left to do in
     // the current tick of any session.

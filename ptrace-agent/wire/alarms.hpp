@@ -19,6 +19,7 @@ public:
         full_queue,    // a signal queue was full, and the signal must be sent again
         uprobes,       // the text of the jumps is compared (UprobeWatch)
         left_sessions, // the memory of ended sessions is unmapped (Releaser)
+        attendance,    // idle targets are released, and released ones are examined
         n_reasons,
     };
 

@@ -681,6 +681,11 @@ Result<Ok> AgentClient::follow(pid_t pid, Follow what, FollowExec exec)
     return call_ok(request_follow, Writer().put(pid).put(what).put(exec).body());
 }
 
+Result<Ok> AgentClient::release_idle(bool on)
+{
+    return call_ok(request_release, Writer().put(on).body());
+}
+
 Result<Ok> AgentClient::resume(pid_t pid)
 {
     return call_ok(request_resume, Writer().put(pid).body());

@@ -350,6 +350,9 @@ public:
     // targets when they execute another program. Such a process waits after the exec
     // until resume_after_library_change() replies to the event `execed`.
     Result<Ok> follow(pid_t pid, Follow what, FollowExec exec = FollowExec::none);
+    // Says whether the agent may detach from targets of this session while nothing needs
+    // ptrace(2). Their jumps then still fire.
+    Result<Ok> release_idle(bool on);
 
     // Restores text that a dead tracer has changed, and lowers the semaphores that it
     // raised. Text that no longer equals `now` stays unchanged.

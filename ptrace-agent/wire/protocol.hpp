@@ -27,7 +27,7 @@ namespace dt::agent {
 // clang-format off
 #define AGENT_REQUESTS(X) /* X(name); dispatched by Agent::answer() */ \
     X(set_arena) X(expect) X(create) X(grab) X(plan) X(plant) X(remove) X(resume) \
-    X(resume_libraries) X(detach) X(kill) X(profile) X(follow) X(put_back) X(confine)
+    X(resume_libraries) X(detach) X(kill) X(profile) X(follow) X(put_back) X(confine) X(release)
 // clang-format on
 
 enum Word : std::uint32_t {

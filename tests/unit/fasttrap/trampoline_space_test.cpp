@@ -72,6 +72,27 @@ TEST(TrampolineSpace, ServesEveryCombinationOfTrappingBytes)
     }
 }
 
+// A debugger's breakpoint then does not change the jump.
+TEST(TrampolineSpace, GivesAddressesForWhichAllTrapBytesAreInt3)
+{
+    for (const auto& [hex, mask] : windows_by_mask()) {
+        Window window = window_of(Text(hex).site(0));
+        window.trap_bytes = TrapBytes::int3;
+        std::vector<Reach> reach = reach_of(window);
+        ASSERT_FALSE(reach.empty());
+        TargetAddr start = window.at() + 5 + static_cast<std::uint64_t>(reach[0].from);
+        TrampolineSpace space;
+        space.add_area({start.value & ~4095ULL}, 131072);
+        auto at = space.take(window, trampoline_bytes(window));
+        ASSERT_TRUE(at) << hex;
+        auto patch = build_patch(window, *at, *space.area_of(at->trampoline));
+        ASSERT_TRUE(patch) << hex;
+        for (unsigned k = 0; k < 4; ++k)
+            EXPECT_TRUE((mask >> k & 1U) == 0 || patch->text[k + 1] == std::byte{0xcc})
+                << hex;
+    }
+}
+
 TEST(TrampolineSpace, OneAreaServesAWholeModule)
 {
     TargetAddr begin{text_at};

@@ -31,6 +31,39 @@ std::uint64_t fires_counted(InProcess& runtime)
     return n;
 }
 
+TEST(Enter, WaitsForTheAgentIfTheEngineIsNeededWhileItIsAway)
+{
+    InProcess runtime(count, 4);
+    Function work = runtime.probed({entry}, address(probed_work));
+    runtime.config().away = DT_RT_AWAY;
+    std::atomic<bool> returned{false};
+    std::thread caller([&] {
+        work();
+        returned = true;
+    });
+    usleep(20'000);
+    EXPECT_FALSE(returned);
+    EXPECT_EQ(fires_counted(runtime), 0u);
+    __atomic_store_n(&runtime.config().away, DT_RT_PRESENT, __ATOMIC_SEQ_CST);
+    caller.join();
+    EXPECT_EQ(fires_counted(runtime), 1u);
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 0u);
+}
+
+TEST(Enter, CountsADropIfTheEngineIsNeededWhileTheAgentIsKeptOut)
+{
+    InProcess runtime(count, 4);
+    Function work = runtime.probed({entry}, address(probed_work));
+    runtime.config().away = DT_RT_KEPT_OUT;
+    for (int i = 0; i < 3; i++)
+        work();
+    EXPECT_EQ(fires_counted(runtime), 0u);
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 3u);
+    runtime.config().away = DT_RT_PRESENT;
+    work();
+    EXPECT_EQ(fires_counted(runtime), 1u);
+}
+
 TEST(Enter, CountsEachCallOfEightThreadsOnce)
 {
     InProcess runtime(count, 16);

@@ -39,6 +39,44 @@ TEST(Native, RunsTheClausesOfAProbeInTheirOrder)
     }
 }
 
+// The agent may be away from a target only if all of the target's clauses run alone.
+TEST(Native, RunsAloneOnlyIfItNeedsNeitherTheAgentNorAShard)
+{
+    const struct {
+        const char* body;
+        bool runs_alone;
+    } rows[] = {
+        {"{ @ = count(); }", true},
+        {"/arg0 > 7/ { @[arg1] = sum(arg0); @q = quantize(arg2 * 8); }", true},
+        {"{ @[tid] = count(); }", false},
+        {"{ self->n = arg0; }", false},
+        {"/self->n > 7/ { self->n = 1; @ = count(); }", false},
+        {"{ @ = sum(timestamp); }", false},
+        {"{ trace(arg0); }", false},
+    };
+    for (const auto& row : rows) {
+        InProcess runtime(std::string("pid1:a.out:work:entry ") + row.body, 1);
+        const auto plan = dt::native::plan_clause(runtime.session.memory(), 0,
+                                                  dt::native::Arguments::of_call, {});
+        ASSERT_TRUE(plan) << row.body;
+        EXPECT_EQ(plan->runs_alone(), row.runs_alone) << row.body;
+    }
+}
+
+TEST(Native, CountsWhileTheAgentIsAway)
+{
+    InProcess runtime("pid1:a.out:work:entry { @ = count(); }", 1);
+    runtime.set_clock();
+    Function work = runtime.probed({entry}, address(probed_work));
+    ASSERT_EQ(runtime.compile(work), "");
+    for (dt_rt_away away : {DT_RT_AWAY, DT_RT_KEPT_OUT}) {
+        runtime.config().away = away;
+        call(work, 1);
+    }
+    EXPECT_EQ(counted(runtime).all(), 2u);
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 0u);
+}
+
 // The engine continues with the clause that compiled code cannot run. Earlier clauses
 // do not run again.
 TEST(Native, GoesOnInTheEngineWhereAClauseCannot)
