@@ -68,8 +68,7 @@ Result<std::string> Sampler::start(unsigned session,
 
 bool Sampler::is_sampling(unsigned session) const
 {
-    return std::ranges::any_of(
-        timers_, [session](const Timer& each) { return each.session == session; });
+    return samplings_.contains(session);
 }
 
 void Sampler::thread_added(pid_t tid)
