@@ -8,8 +8,8 @@ from traced import good
 
 class Sleepers(Holder):
     """The victim `sleepers`: one thread works, and n threads sleep."""
-    def __init__(self, t, n):
-        self.process = subprocess.Popen([t.victim("sleepers"), str(n)], stdin=subprocess.PIPE,
+    def __init__(self, t, n, rounds=0):
+        self.process = subprocess.Popen([t.victim("sleepers"), str(n), str(rounds)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, bufsize=0)
         self.lines = Line(self.process.stdout)
         self.pid = self.process.pid
@@ -60,7 +60,9 @@ def no_thread_is_sampled_while_stopped_threads_wait(t):
     """Before each group of at most eight samples, the agent asks the kernel whether threads have stopped."""
     need("strace")
     log = t.scratch / "waits"
-    with Sleepers(t, 50) as traced, \
+    # strace makes the agent slow. If the thread hit breakpoints all the time, it would always wait for the agent, and on
+    # an idle machine no sample would be taken. So it works about a millisecond between two breakpoints.
+    with Sleepers(t, 50, rounds=1_000_000) as traced, \
          Tracer(t, "profile-997 { @samples = count(); } pid$target:a.out:step:entry { @hits = count(); } "
                 'END { printa("samples %@d\\n", @samples); printa("hits %@d\\n", @hits); }',
                 traced.pid, flags=("-x", "mechanism=int3")) as tracer:
@@ -68,6 +70,7 @@ def no_thread_is_sampled_while_stopped_threads_wait(t):
         with held(subprocess.Popen(["strace", "-qq", "-e", "trace=ptrace,wait4,waitid", "-o", str(log), "-p", str(agent)])) as strace:
             wait_until(lambda: tracer_of(agent) == strace.pid, what="strace")
             wait_until(lambda: log.read_text().count("PTRACE_INTERRUPT") > 20, 60, "samples")
+            wait_until(lambda: log.read_text().count("PTRACE_CONT") > 4000, 60, "hits")
             strace.send_signal(signal.SIGINT)
             strace.wait(20)
         counted = dict(re.findall(r"^(samples|hits) (\d+)$", tracer.finish(), re.M))

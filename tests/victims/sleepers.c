@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// sleepers N: one thread works while N threads sleep. For each byte on stdin, prints
-// the CPU time of the working thread and the elapsed time, in nanoseconds.
+// sleepers N [ROUNDS]: one thread works while N threads sleep. The working thread calls
+// step() again and again, and runs ROUNDS rounds of a loop before each call. For each
+// byte on stdin, prints the CPU time of the working thread and the elapsed time, in
+// nanoseconds.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +25,12 @@ __attribute__((noinline)) unsigned long step(unsigned long n)
 
 static void* work_on(void* arg)
 {
-    for (;;)
+    const long rounds = *(const long*)arg;
+    for (;;) {
+        for (volatile long i = 0; i < rounds; ++i)
+            ;
         work = step(work);
+    }
     return arg;
 }
 
@@ -37,6 +43,7 @@ static unsigned long long nanoseconds(clockid_t clock)
 
 int main(int argc, char** argv)
 {
+    static long rounds;
     pthread_t thread;
     pthread_attr_t small;
     clockid_t worker;
@@ -46,7 +53,8 @@ int main(int argc, char** argv)
     for (int i = argc > 1 ? atoi(argv[1]) : 10; i > 0; --i)
         if (pthread_create(&thread, &small, sleep_on, NULL) != 0)
             return 1;
-    pthread_create(&thread, NULL, work_on, NULL);
+    rounds = argc > 2 ? atol(argv[2]) : 0;
+    pthread_create(&thread, NULL, work_on, &rounds);
     pthread_getcpuclockid(thread, &worker);
     puts("ready");
     fflush(stdout);
