@@ -39,7 +39,7 @@ Processes::~Processes()
 std::optional<TrustDomain>
 Processes::limit_for(const std::optional<TrustDomain>& key) const
 {
-    if (!key || !confines_ || ::geteuid() != 0 || key == trust_domain_of(::getpid()))
+    if (!key || !confines_ || ::geteuid() != 0 || key == own_)
         return std::nullopt;
     return key;
 }

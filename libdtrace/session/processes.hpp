@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <unistd.h>
 #include <vector>
 
 namespace dt {
@@ -176,6 +177,9 @@ private:
     std::vector<std::unique_ptr<Domain>> domains_;
     bool trusts_all_ = false;
     bool confines_ = true;
+    // dtrace's own domain. It is not read again when a session starts, because there may
+    // be no free descriptor then.
+    const std::optional<TrustDomain> own_ = trust_domain_of(::getpid());
     ImageCache images_;
     std::vector<std::unique_ptr<ps_prochandle>> processes_;
     EndedProcesses ended_;
