@@ -63,6 +63,19 @@ void collect_killed()
                   [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
 }
 
+// Waits for a child that has been killed. Returns false if it does not exit within
+// 100 ms, because it waits for a server.
+bool reap_soon(pid_t child)
+{
+    constexpr int longest_ms = 100;
+    for (int i = 0; i <= longest_ms * 10; i++) {
+        if (::waitpid(child, nullptr, WNOHANG) != 0)
+            return true;
+        ::usleep(100);
+    }
+    return false;
+}
+
 // Reopens the file of a descriptor. Must not allocate memory.
 int reopen(int fd, int flags)
 {
@@ -196,8 +209,10 @@ ServerFile run(const char* path, int found, std::uint64_t max_bytes)
         n_timeouts++;
     }
     ::kill(child, SIGKILL);
-    std::lock_guard lock(killed_mutex);
-    killed.push_back(child);
+    if (!reap_soon(child)) {
+        std::lock_guard lock(killed_mutex);
+        killed.push_back(child);
+    }
     return result;
 }
 

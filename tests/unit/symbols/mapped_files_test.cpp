@@ -145,6 +145,7 @@ TEST(RegularFile, IsTheSameIfAnotherProcessOpensIt)
     EXPECT_FALSE(dt::open_with_server(path, 3).file);
     EXPECT_FALSE(dt::open_with_server(fifo, 4).file);
     EXPECT_FALSE(dt::open_with_server(scratch.path("none"), 4).file);
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child was not reaped";
 }
 
 TEST(RegularFile, ForAMappingIsOnlyTheOneWithItsDeviceAndInode)
