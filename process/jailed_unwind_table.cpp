@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Computes the unwind table of one file in a process that does nothing else, and checks
 // the result.
+#include "base/pidfd.hpp"
 #include "process/unwind_table.hpp"
 
 #include "base/clock_ns.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Passes the consumer's events to the caller's handlers.
+#include "base/pidfd.hpp"
 #include "libdtrace/api/views.hpp"
 #include "libdtrace/consume/structured.hpp"
 
@@ -141,7 +142,7 @@ int dtrace_hdl::run_command(const std::string& command)
         errno = failed;
         return -1;
     }
-    const dt::Fd ended(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    const dt::Fd ended = dt::open_pidfd(pid);
     for (;;) {
         int status = 0;
         const pid_t reaped = ::waitpid(pid, &status, WNOHANG);

@@ -4,6 +4,7 @@
 
 #include "base/clock_ns.hpp"
 #include "base/hex_text.hpp"
+#include "base/pidfd.hpp"
 #include "libdtrace/providers/process_patches.hpp"
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/error_prefix.hpp"
@@ -33,13 +34,20 @@ Processes::~Processes()
             domain->agent->hang_up();
 }
 
+const std::optional<TrustDomain>& Processes::own_domain() const
+{
+    if (!own_)
+        own_ = trust_domain_of(::getpid());
+    return own_;
+}
+
 // Returns the domain to which the rights of a process's agent must be limited. Returns
 // nullopt if the process is in dtrace's own domain. Only root has more rights than are
 // needed to trace the processes of a domain.
 std::optional<TrustDomain>
 Processes::limit_for(const std::optional<TrustDomain>& key) const
 {
-    if (!key || !confines_ || ::geteuid() != 0 || key == own_)
+    if (!key || !confines_ || ::geteuid() != 0 || key == own_domain())
         return std::nullopt;
     return key;
 }
@@ -321,17 +329,6 @@ Tracer tracer_of(pid_t pid)
         status_number(status, "Uid", 1) == 0)
         return {static_cast<pid_t>(status_number(status, "PPid")), true};
     return {tracer, false};
-}
-
-Fd open_pidfd(pid_t pid)
-{
-    return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-}
-
-bool has_exited(const Fd& pidfd)
-{
-    pollfd end{pidfd.get(), POLLIN, 0};
-    return !pidfd || ::poll(&end, 1, 0) != 0;
 }
 
 } // namespace

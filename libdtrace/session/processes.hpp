@@ -27,7 +27,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <unistd.h>
 #include <vector>
 
 namespace dt {
@@ -149,6 +148,7 @@ private:
     bool is_ours(pid_t pid) const;
     Result<AgentClient> start_agent(const std::optional<TrustDomain>& limit);
     Result<Ok> add_agent(const std::optional<TrustDomain>& limit);
+    const std::optional<TrustDomain>& own_domain() const;
     std::optional<TrustDomain> limit_for(const std::optional<TrustDomain>& key) const;
     std::optional<TrustDomain> key_of(pid_t pid) const;
     std::optional<std::size_t> domain_with(const TrustDomain& key) const;
@@ -177,9 +177,10 @@ private:
     std::vector<std::unique_ptr<Domain>> domains_;
     bool trusts_all_ = false;
     bool confines_ = true;
-    // dtrace's own domain. It is not read again when a session starts, because there may
-    // be no free descriptor then.
-    const std::optional<TrustDomain> own_ = trust_domain_of(::getpid());
+    // dtrace's own domain, which own_domain() reads when the first agent is started. It
+    // is not read again when a session starts, because there may be no free descriptor
+    // then.
+    mutable std::optional<TrustDomain> own_;
     ImageCache images_;
     std::vector<std::unique_ptr<ps_prochandle>> processes_;
     EndedProcesses ended_;

@@ -3,6 +3,7 @@
 
 #include "base/fd_message.hpp"
 #include "base/no_signals.hpp"
+#include "base/pidfd.hpp"
 
 #include <array>
 #include <cerrno>
@@ -61,18 +62,11 @@ void leave_parent(const Fd& socket)
     if (pid == 0)
         return;
     if (pid > 0)
-        send_descriptor(socket,
-                        Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
+        send_descriptor(socket, open_pidfd(pid));
     ::_exit(0); // if the fork failed, the caller's socket is closed now
 }
 
 } // namespace
-
-void kill_process(const Fd& pidfd)
-{
-    if (pidfd)
-        ::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
-}
 
 Result<JailedProcess> start_jailed(const char* name,
                                    const std::function<void(Fd)>& serve, Parent parent)

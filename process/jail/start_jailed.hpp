@@ -28,7 +28,4 @@ struct JailedProcess {
 Result<JailedProcess> start_jailed(const char* name,
                                    const std::function<void(Fd)>& serve, Parent parent);
 
-// Kills the process that a pidfd refers to. An empty pidfd is ignored.
-void kill_process(const Fd& pidfd);
-
 } // namespace dt

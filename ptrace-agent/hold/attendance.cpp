@@ -2,6 +2,7 @@
 #include "ptrace-agent/hold/attendance.hpp"
 
 #include "base/clock_ns.hpp"
+#include "base/pidfd.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/hold/deferred_signals.hpp"
@@ -250,12 +251,15 @@ Result<Ok> Attendance::attach_in_time(const std::shared_ptr<AddressSpace>& space
     return Ok{};
 }
 
+bool Attendance::any_releases() const
+{
+    return std::ranges::any_of(tracees_.sessions().all(),
+                               [](const auto& session) { return session->releases; });
+}
+
 void Attendance::end_request()
 {
-    bool any = false;
-    for (const auto& session : tracees_.sessions().all())
-        any = any || session->releases;
-    if (!any)
+    if (!any_releases())
         return;
     for (const auto& space : spaces())
         if (space->presence == Presence::attached)
@@ -278,10 +282,7 @@ void Attendance::work()
             leave_if_idle(space);
         any_left = true;
     }
-    bool any_releases = false;
-    for (const auto& session : tracees_.sessions().all())
-        any_releases = any_releases || session->releases;
-    if (is_due && any_left && any_releases)
+    if (is_due && any_left && any_releases())
         alarms_.set_if_unset(Alarms::attendance, monotonic_ns() + look_ns);
 }
 
@@ -327,7 +328,7 @@ static bool may_run_alone(const AddressSpace& space, const Thread& thread)
 bool Attendance::leave(const std::shared_ptr<AddressSpace>& space)
 {
     const pid_t pid = space->owner();
-    Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    Fd process = open_pidfd(pid);
     StoppedWorld world(tracees_, space, Try::again);
     const Process* target = tracees_.find_process(pid);
     if (!process || !world.in_time() || target == nullptr || target->space != space ||
@@ -462,12 +463,6 @@ void Attendance::become_dormant(Process& process, Fd pidfd)
     tracees_.sessions().send_event(process.sessions(), event);
     for (auto& [session, interest] : process.interests)
         interest.has_other_program = true;
-}
-
-static bool has_exited(const Fd& process)
-{
-    pollfd exited{process.get(), POLLIN, 0};
-    return poll(&exited, 1, 0) > 0;
 }
 
 void Attendance::examine(const std::shared_ptr<AddressSpace>& space)

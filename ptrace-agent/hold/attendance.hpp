@@ -79,6 +79,7 @@ private:
     void stay_out(AddressSpace& space);
     void leave_if_idle(const std::shared_ptr<AddressSpace>& space);
     bool leave(const std::shared_ptr<AddressSpace>& space);
+    bool any_releases() const; // by any session
     // Returns the reason why the agent must stay attached, or an empty string.
     std::string_view why_attached(const AddressSpace& space) const;
     void examine(const std::shared_ptr<AddressSpace>& space);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/hold/grabber.hpp"
 
+#include "base/pidfd.hpp"
 #include "ptrace-agent/hold/refusals.hpp"
 #include "ptrace-agent/hold/seize.hpp"
 
@@ -283,7 +284,7 @@ Reply Grabber::grab(Reader& in)
 {
     constexpr int max_tries = 16;
     const auto pid = in.get<pid_t>();
-    const Fd requested(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    const Fd requested = open_pidfd(pid);
     // All threads that were seized may exit while the process creates new ones.
     for (int n_tries = 1;; ++n_tries) {
         Reply reply = grab_once(pid, requested);

@@ -10,6 +10,7 @@
 
 #include "base/fd_message.hpp"
 #include "base/page_bytes.hpp"
+#include "base/pidfd.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
 
@@ -286,7 +287,7 @@ template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers
 Fd RemoteMappings::take(int fd)
 {
     if (!process_)
-        process_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+        process_ = open_pidfd(pid_);
     return Fd(static_cast<int>(syscall(SYS_pidfd_getfd, process_.get(), fd, 0)));
 }
 

@@ -2,6 +2,7 @@
 #include "ptrace-agent/rules/rule_reader.hpp"
 
 #include "base/clock_ns.hpp"
+#include "base/pidfd.hpp"
 #include "process/jail/start_jailed.hpp"
 #include "ptrace-agent/confine/relayed_calls.hpp"
 #include "ptrace-agent/rules/rule_server.hpp"

@@ -3,6 +3,8 @@
 
 #include "base/fd_message.hpp"
 #include "base/no_signals.hpp"
+#include "base/pidfd.hpp"
+#include "base/seccomp_filter.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
 #include <algorithm>
@@ -33,9 +35,8 @@ constexpr int exit_timeout_ms = 1000;
     ::prctl(PR_SET_NAME, "ptrace-starter");
     // Descriptors 0, 1 and 2 are kept for the commands that an agent starts.
     const auto own = static_cast<unsigned>(socket.get());
-    if (own > 3)
-        ::close_range(3, own - 1, 0);
-    ::close_range(std::max(own + 1, 3u), ~0u, 0);
+    close_between(3, own - 1);
+    close_between(std::max(own + 1, 3u), ~0u);
     for (;;) {
         std::byte byte{};
         Fd agent_end;
@@ -56,8 +57,7 @@ constexpr int exit_timeout_ms = 1000;
 } // namespace
 
 AgentStarter::AgentStarter(Fd socket, pid_t pid)
-    : socket_(std::move(socket)), pid_(pid),
-      exit_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))
+    : socket_(std::move(socket)), pid_(pid), exit_(open_pidfd(pid))
 {
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/clock_ns.hpp"
 #include "base/fd_message.hpp"
+#include "base/pidfd.hpp"
 #include "ptrace-agent/wire/door.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 #include "ptrace-agent/wire/replies.hpp"
@@ -149,8 +150,8 @@ private:
 };
 
 AgentClient::AgentClient(Fd socket, pid_t agent)
-    : socket_(std::move(socket)), agent_(agent),
-      exit_(static_cast<int>(syscall(SYS_pidfd_open, agent, 0))), user_(geteuid())
+    : socket_(std::move(socket)), agent_(agent), exit_(open_pidfd(agent)),
+      user_(geteuid())
 {
 }
 
@@ -208,7 +209,7 @@ void AgentClient::kill_silent()
         return;
     // A broker that is stopped does not notice the end of its agent.
     constexpr int longest_ms = 1000;
-    syscall(SYS_pidfd_send_signal, broker_exit_.get(), SIGKILL, nullptr, 0);
+    kill_process(broker_exit_);
     pollfd exited{broker_exit_.get(), POLLIN, 0};
     (void)poll(&exited, 1, longest_ms);
 }
@@ -255,23 +256,10 @@ void AgentClient::close()
 
 Result<AgentClient> AgentClient::start()
 {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return errno_error("start the ptrace-agent: socketpair");
-    Fd client_end(ends[0]);
-    Fd agent_end(ends[1]);
-
-    // The two processes must not both print buffered output.
-    fflush(nullptr);
-    pid_t pid = fork();
-    if (pid < 0)
-        return errno_error("start the ptrace-agent: fork");
-    if (pid == 0) {
-        client_end.reset();
-        run_agent(std::move(agent_end));
-        _exit(0);
-    }
-    return AgentClient(std::move(client_end), pid);
+    auto starter = AgentStarter::begin();
+    if (!starter)
+        return starter.error();
+    return start(*starter);
 }
 
 Result<AgentClient> AgentClient::start(AgentStarter& starter)
@@ -527,7 +515,7 @@ Result<Ok> AgentClient::confine(std::span<const std::byte> domain)
     if (!reply)
         return reply.error();
     broker_ = Reader(*reply).get<pid_t>();
-    broker_exit_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, broker_, 0)));
+    broker_exit_ = open_pidfd(broker_);
     return Ok{};
 }
 

@@ -271,11 +271,11 @@ constexpr std::uint64_t agent_silence_ns = 15'000'000'000;
 
 class AgentClient {
 public:
-    // Forks the agent. Call it early, while the process is small and has few threads.
-    // Fails if socketpair(2) or fork(2) fails.
-    static Result<AgentClient> start();
     // Lets the starter create the agent. Can be called at any time.
     static Result<AgentClient> start(AgentStarter& starter);
+    // The same with a starter that then exits. Call it early, while the process is small
+    // and has few threads.
+    static Result<AgentClient> start();
     // Begins a session with an agent that another dtrace process has started. `confined`
     // is whether the agent has a broker. Fails with Code::not_found if the process is not
     // an agent. Fails with Code::permission if the agent belongs to another user, except

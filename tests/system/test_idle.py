@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests -x release=idle: dtrace detaches from targets while nothing needs ptrace(2), and attaches again."""
-import os, pathlib, re, shutil, signal, subprocess, tempfile, threading, time
+import contextlib, os, pathlib, re, shutil, signal, subprocess, tempfile, threading, time
 
 from harness import *
 from faults import Line, Tracer, found, untouched
@@ -79,6 +79,14 @@ def agent_of(tracer):
     children = pathlib.Path(f"/proc/{tracer.process.pid}/task/{tracer.process.pid}/children").read_text().split()
     return next(int(pid) for pid in children
                 if pathlib.Path(f"/proc/{pid}/comm").read_text() == "ptrace-agent\n")
+
+@contextlib.contextmanager
+def straced(target, *flags, log="/dev/null"):
+    """Yields an strace that traces the target, and kills it when the block ends."""
+    with held(subprocess.Popen(["strace", *flags, "-o", str(log), "-p", str(target.pid)],
+                               stderr=subprocess.PIPE)) as strace:
+        wait_until(lambda: tracer_of(target.pid) == strace.pid, what="strace")
+        yield strace
 
 def calls_are_counted_exactly_while_the_agent_is_away(t):
     for program, n in ((COUNT, 1), (COUNT.replace("work:entry", "work:return"), 1),
@@ -163,9 +171,7 @@ def strace_may_attach(t):
     with Idler(t) as target, Tracer(t, COUNT, target.pid, flags=IDLE) as tracer:
         away(target)
         log = t.scratch / "strace.log"
-        with held(subprocess.Popen(["strace", "-f", "-o", str(log), "-p", str(target.pid)],
-                                   stderr=subprocess.PIPE)) as strace:
-            wait_until(lambda: tracer_of(target.pid) == strace.pid, what="strace")
+        with straced(target, "-f", log=log) as strace:
             target.do("c")
             target.do("t")
             strace.send_signal(signal.SIGINT)
@@ -279,9 +285,7 @@ def a_library_that_is_loaded_while_a_debugger_is_attached_is_probed_later(t):
     with Idler(t) as target, Tracer(t, program + ' END { printa("calls %@d\\n", @calls); }', target.pid,
                                     flags=(*IDLE, "-Z")) as tracer:
         away(target)
-        with held(subprocess.Popen(["strace", "-o", "/dev/null", "-p", str(target.pid)],
-                                   stderr=subprocess.PIPE)) as strace:
-            wait_until(lambda: tracer_of(target.pid) == strace.pid, what="strace")
+        with straced(target) as strace:
             target.do("p")
         wait_until(lambda: tracer_of(target.pid) not in (0, strace.pid), what="the agent's attaching")
         away(target)
@@ -329,9 +333,7 @@ def a_dtrace_that_wants_to_plant_names_the_debugger(t):
     need("strace")
     with Idler(t) as target, Tracer(t, COUNT, target.pid, flags=IDLE) as tracer:
         away(target)
-        with held(subprocess.Popen(["strace", "-o", "/dev/null", "-p", str(target.pid)],
-                                   stderr=subprocess.PIPE)) as strace:
-            wait_until(lambda: tracer_of(target.pid) == strace.pid, what="strace")
+        with straced(target) as strace:
             second = t.run("-qn", COUNT, "-p", str(target.pid))
             contains(second.stderr, f"traced by process {strace.pid} (strace); detach that process from it first")
         target.do("c")
@@ -344,9 +346,7 @@ def a_session_that_ends_while_a_debugger_is_attached_leaves_inert_jumps(t):
         with Tracer(t, COUNT, target.pid, flags=IDLE) as tracer:
             away(target)
             target.do("c")
-            with held(subprocess.Popen(["strace", "-o", "/dev/null", "-p", str(target.pid)],
-                                       stderr=subprocess.PIPE)) as strace:
-                wait_until(lambda: tracer_of(target.pid) == strace.pid, what="strace")
+            with straced(target) as strace:
                 equal(found(tracer.finish(), "calls"), target.n, "calls")
                 contains(tracer.errors, f"traced by process {strace.pid} (strace)")
                 contains(tracer.errors, "trace the process with dtrace again")
@@ -452,9 +452,7 @@ def counts_stay_exact_while_threads_fire_and_the_agent_comes_and_goes(t):
         try:
             for n in range(20 if t.long else 3):
                 away(target)
-                with held(subprocess.Popen(["strace", "-f", "-o", "/dev/null", "-p", str(target.pid)],
-                                           stderr=subprocess.PIPE)) as strace:
-                    wait_until(lambda: tracer_of(target.pid) == strace.pid, what="strace")
+                with straced(target, "-f") as strace:
                     time.sleep(0.2)
                     strace.send_signal(signal.SIGINT)
                     strace.wait(timeout=20)

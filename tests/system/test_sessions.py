@@ -338,6 +338,16 @@ def a_user_may_join_only_for_processes_that_it_may_trace_itself(t):
         python.communicate(b"\n", timeout=30)
         equal(found(tracer.finish(signum=None), "entries"), 1, "exits")
 
+def is_not_accepted(command, target, first):
+    """Checks that the agent of the session `first` refuses a second dtrace, and that `first` still counts exactly."""
+    done = subprocess.run([*command, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)], capture_output=True, text=True,
+                          timeout=60)
+    equal(done.returncode, 1, done.stderr)
+    contains(done.stderr, "its ptrace-agent does not accept this dtrace")
+    target.call()
+    equal(found(first.finish(), "entries"), target.n, "calls")
+    released(target)
+
 def the_confined_agent_of_root_refuses_other_users_and_sandboxes(t):
     user, root, command = of_both_users(t)
     # In its sandbox, the process has no right to search the folder of the build if only root may search it.
@@ -345,14 +355,7 @@ def the_confined_agent_of_root_refuses_other_users_and_sandboxes(t):
     sandboxed = [*as_nobody(), PYTHON, "-c", SANDBOX, copy]
     for second in ([*as_nobody(65533), t.dtrace], sandboxed):
         with Rounds(t, command=command) as target:
-            tracer = Tracer(t, COUNT, target.pid, flags=CONFINED, command=root)
-            done = subprocess.run([*second, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
-                                  capture_output=True, text=True, timeout=60)
-            equal(done.returncode, 1, done.stderr)
-            contains(done.stderr, "its ptrace-agent does not accept this dtrace")
-            target.call()
-            equal(found(tracer.finish(), "entries"), target.n, "calls")
-            released(target)
+            is_not_accepted(second, target, Tracer(t, COUNT, target.pid, flags=CONFINED, command=root))
 
 def the_clauses_of_roots_dtrace_use_memory_that_the_agent_of_a_user_does_not_map(t):
     """A program that needs shared memory for these clauses is refused."""
@@ -403,14 +406,7 @@ def a_user_may_not_join_the_agent_of_root_or_of_another_user(t):
 def a_sandboxed_process_of_the_same_user_gets_no_session(t):
     """It must not trace processes outside its sandbox through the agent of another dtrace."""
     with Rounds(t) as target:
-        first = Tracer(t, COUNT, target.pid)
-        done = subprocess.run([PYTHON, "-c", SANDBOX, t.dtrace, "-qn", "BEGIN { exit(0); }", "-p", str(target.pid)],
-                              capture_output=True, text=True, timeout=60)
-        equal(done.returncode, 1, done.stderr)
-        contains(done.stderr, "its ptrace-agent does not accept this dtrace")
-        target.call()
-        equal(found(first.finish(), "entries"), target.n, "calls")
-        released(target)
+        is_not_accepted([PYTHON, "-c", SANDBOX, t.dtrace], target, Tracer(t, COUNT, target.pid))
 
 def all_sessions_trace_libraries_that_are_loaded_later(t):
     code = "import sys; sys.stdin.readline(); import ctypes; f = ctypes.CDLL('libz.so.1').zlibVersion; [f() for _ in range(50)]; " \
