@@ -7,9 +7,9 @@
 // `deleted` is true.
 #pragma once
 
-#include "base/regular_file.hpp"
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
+#include "process/regular_file.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -46,7 +46,7 @@ struct Mapping {
     bool is_file() const { return !path.empty() && path[0] == '/' && file.inode != 0; }
 };
 
-// Converts a mapping to the form that base/regular_file.hpp uses.
+// Converts a mapping to the form that process/regular_file.hpp uses.
 inline MappedName mapped_name(pid_t pid, const Mapping& mapping)
 {
     return {pid,

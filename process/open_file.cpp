@@ -108,6 +108,14 @@ std::optional<Mount> find_mount(const std::string& mountinfo, std::uint64_t id)
     return std::nullopt;
 }
 
+std::optional<Mount> mount_of(pid_t pid, std::uint64_t id)
+{
+    auto mount = find_mount(read_proc_file(getpid(), "mountinfo", max_mountinfo), id);
+    return mount || pid == 0
+               ? mount
+               : find_mount(read_proc_file(pid, "mountinfo", max_mountinfo), id);
+}
+
 OpenFile::OpenFile(pid_t pid, pid_t tid, std::uint32_t fd)
     : pid_(pid), task_("task/" + std::to_string(tid)), fd_(std::to_string(fd))
 {
@@ -135,14 +143,6 @@ std::string OpenFile::info() const
     return read_proc_file(pid_, task_ + "/fdinfo/" + fd_, 256);
 }
 
-static std::optional<Mount> mount_of(pid_t pid, const std::string& info)
-{
-    std::uint64_t id = status_number(info, "mnt_id");
-    auto mount = find_mount(read_proc_file(getpid(), "mountinfo", max_mountinfo), id);
-    return mount ? mount
-                 : find_mount(read_proc_file(pid, "mountinfo", max_mountinfo), id);
-}
-
 static std::string_view unmounted_type(const std::string& path)
 {
     for (const Unmounted& row : unmounted)
@@ -158,7 +158,7 @@ Mount OpenFile::mount() const
         return {none, none};
     std::string_view type = unmounted_type(at);
     if (at[0] == '/' || type.empty())
-        if (auto mount = mount_of(pid_, info()))
+        if (auto mount = mount_of(pid_, status_number(info(), "mnt_id")))
             return *mount;
     return type.empty() ? Mount{unknown, unknown} : Mount{none, std::string(type)};
 }

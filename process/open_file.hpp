@@ -26,6 +26,8 @@ struct Mount {
     std::string at, type;
 };
 std::optional<Mount> find_mount(const std::string& mountinfo, std::uint64_t id);
+// Searches the caller's mountinfo, then that of the process, unless `pid` is 0.
+std::optional<Mount> mount_of(pid_t pid, std::uint64_t id);
 
 class OpenFile {
 public:

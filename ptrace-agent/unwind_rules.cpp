@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/unwind_rules.hpp"
 
-#include "base/regular_file.hpp"
 #include "process/call_frames.hpp"
+#include "process/regular_file.hpp"
 
 namespace dt::agent {
 

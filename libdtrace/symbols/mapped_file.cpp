@@ -2,7 +2,7 @@
 // Finds the file that a line of /proc/PID/maps names. Tries these methods in this
 // order:
 //
-//   open_mapped()   the file itself (base/regular_file.hpp)
+//   open_mapped()   the file itself (process/regular_file.hpp)
 //   exe, root/PATH, PATH
 //                   a file found by its name, accepted if its first page is the same in the
 //                   file and in the target's memory

@@ -4,8 +4,8 @@
 // process.
 #include "process/jail/jail.hpp"
 
-#include "base/regular_file.hpp"
 #include "base/seccomp_filter.hpp"
+#include "process/regular_file.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,9 +2,9 @@
 #include "ptrace-agent/confine/confinement.hpp"
 
 #include "base/fd.hpp"
-#include "base/regular_file.hpp"
 #include "base/seccomp_filter.hpp"
 #include "process/proc_files.hpp"
+#include "process/regular_file.hpp"
 #include "ptrace-agent/confine/broker.hpp"
 #include "ptrace-agent/confine/relayed_calls.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/confine/proc_access.hpp"
 
-#include "base/regular_file.hpp"
-#include "base/server_file.hpp"
 #include "process/proc_files.hpp"
+#include "process/regular_file.hpp"
+#include "process/server_file.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -6,9 +6,9 @@
 #include "ptrace-agent/hold/seize.hpp"
 
 #include "base/clock_ns.hpp"
-#include "base/regular_file.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "process/regular_file.hpp"
 #include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 

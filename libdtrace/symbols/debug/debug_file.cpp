@@ -5,8 +5,8 @@
 // ../../etc/shadow, is refused. The CRC covers the entire debug file.
 #include "libdtrace/symbols/debug/debug_file.hpp"
 
-#include "base/regular_file.hpp"
 #include "libdtrace/symbols/debug/debug_folders.hpp"
+#include "process/regular_file.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/symbols/debug/debug_folders.hpp"
 
-#include "base/regular_file.hpp"
 #include "libdtrace/symbols/debug/debug_file.hpp"
 #include "libdtrace/symbols/elf/elf_sections.hpp"
+#include "process/regular_file.hpp"
 
 #include <algorithm>
 #include <dwarf.h>

@@ -5,8 +5,8 @@
 // function is contained in one of them. A larger range gets a buffer of its own.
 #include "libdtrace/symbols/elf/elf_image.hpp"
 
-#include "base/regular_file.hpp"
 #include "libdtrace/symbols/elf/parsed_elf.hpp"
+#include "process/regular_file.hpp"
 
 #include <algorithm>
 #include <cerrno>

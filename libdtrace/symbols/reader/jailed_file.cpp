@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/symbols/reader/jailed_file.hpp"
 
-#include "base/regular_file.hpp"
 #include "libdtrace/symbols/debug/debug_folders.hpp"
+#include "process/regular_file.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -6,16 +6,16 @@
 #include "libdtrace/symbols/debug/debug_folders.hpp"
 #include "libdtrace/symbols/reader/protocol.hpp"
 #include "process/jail/start_jailed.hpp"
+#include "process/killed_children.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <mutex>
+#include <optional>
 #include <poll.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <vector>
 
 namespace dt {
 
@@ -24,24 +24,12 @@ namespace {
 constexpr int poll_ms = 100;
 constexpr std::uint64_t reap_ns = 1'000'000'000;
 
-// Killed processes that nothing has waited for yet. ReaderProcess::start() collects
-// them, so that the end of a session need not wait.
-std::mutex killed_mutex;
-std::vector<pid_t> killed;
-
-void collect_killed()
-{
-    std::lock_guard lock(killed_mutex);
-    std::erase_if(killed,
-                  [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
-}
-
 } // namespace
 
 Result<std::unique_ptr<ReaderProcess>>
 ReaderProcess::start(std::function<void(Fd)> serve, Limits limits)
 {
-    collect_killed();
+    reap_killed_children(); // so that the end of a session need not wait for them
     auto started = start_jailed("dtrace-reader", serve, Parent::caller);
     if (!started)
         return started.error().during("start a symbol reader");
@@ -61,8 +49,7 @@ ReaderProcess::~ReaderProcess()
     if (ended_)
         return;
     ::kill(pid_, SIGKILL);
-    std::lock_guard lock(killed_mutex);
-    killed.push_back(pid_);
+    reap_later(pid_);
 }
 
 // Returns the CPU time of the process. Returns 0 if it cannot be read.
@@ -81,21 +68,15 @@ std::uint64_t ReaderProcess::cpu_ns() const
 // uninterruptible read.
 std::string ReaderProcess::reap()
 {
-    int status = 0;
-    pid_t reaped = 0;
-    for (const std::uint64_t deadline = clock_ns(CLOCK_MONOTONIC) + reap_ns;
-         (reaped = ::waitpid(pid_, &status, WNOHANG)) == 0 &&
-         clock_ns(CLOCK_MONOTONIC) < deadline;)
-        ::usleep(200);
-    if (reaped != pid_) {
+    const std::optional<int> status = reap_within(pid_, reap_ns);
+    if (!status) {
         ::kill(pid_, SIGKILL); // it may have closed its socket without exiting
-        std::lock_guard lock(killed_mutex);
-        killed.push_back(pid_);
         return "ended the reader";
     }
-    if (WIFSIGNALED(status))
-        return "ended the reader (signal " + std::to_string(WTERMSIG(status)) + ")";
-    return "ended the reader (exit status " + std::to_string(WEXITSTATUS(status)) + ")";
+    if (WIFSIGNALED(*status))
+        return "ended the reader (signal " + std::to_string(WTERMSIG(*status)) + ")";
+    return "ended the reader (exit status " + std::to_string(WEXITSTATUS(*status)) +
+           ")";
 }
 
 Error ReaderProcess::end(std::string why)

@@ -4,8 +4,8 @@
 #include "ptrace-agent/rules/rule_reader.hpp"
 
 #include "base/clock_ns.hpp"
-#include "base/regular_file.hpp"
 #include "process/call_frames.hpp"
+#include "process/regular_file.hpp"
 #include "ptrace-agent/rules/rule_server.hpp"
 #include "session.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/symbols/mapped_files.hpp"
 
-#include "base/regular_file.hpp"
-#include "base/server_file.hpp"
 #include "libdtrace/symbols/debug/debug_folders.hpp"
+#include "process/regular_file.hpp"
+#include "process/server_file.hpp"
 
 #include "scratch.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Tests that victims/shapes.c and shapes.cpp have the same types in every form of
 // DWARF.
-#include "base/regular_file.hpp"
 #include "libdtrace/symbols/debug/debug_folders.hpp"
 #include "libdtrace/symbols/debug/debug_types.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
 #include "libdtrace/symbols/reader/symbol_reader.hpp"
+#include "process/regular_file.hpp"
 #include "scratch.hpp"
 
 #include <algorithm>

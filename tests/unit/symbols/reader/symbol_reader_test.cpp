@@ -4,12 +4,12 @@
 #include "libdtrace/symbols/reader/symbol_reader.hpp"
 
 #include "base/message.hpp"
-#include "base/regular_file.hpp"
 #include "libdtrace/symbols/debug/debug_folders.hpp"
 #include "libdtrace/symbols/debug/debug_types.hpp"
 #include "libdtrace/symbols/reader/protocol.hpp"
 #include "libdtrace/symbols/reader/reader_server.hpp"
 #include "process/jail/channel.hpp"
+#include "process/regular_file.hpp"
 #include "scratch.hpp"
 
 #include <atomic>

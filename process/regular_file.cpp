@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "base/regular_file.hpp"
+#include "process/regular_file.hpp"
 
 #include "base/page_bytes.hpp"
-#include "base/server_file.hpp"
+#include "process/server_file.hpp"
 
 #include <array>
 #include <cerrno>

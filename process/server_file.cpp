@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
-#include "base/server_file.hpp"
+#include "process/server_file.hpp"
 
 #include "base/clock_ns.hpp"
 #include "base/fd_message.hpp"
 #include "base/no_signals.hpp"
 #include "base/seccomp_filter.hpp"
+#include "process/killed_children.hpp"
+#include "process/open_file.hpp"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
-#include <mutex>
 #include <poll.h>
 #include <span>
-#include <sstream>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -26,9 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
-#include <vector>
 
 namespace dt {
 
@@ -49,43 +45,15 @@ struct Reply {
     std::uint32_t opened = 0, is_copy = 0;
 };
 
-// Killed children that have not exited yet.
-std::mutex killed_mutex;
-std::vector<pid_t> killed;
 std::atomic<int> n_timeouts;
 // The device of the last file for which no reply came.
 std::atomic<std::uint64_t> silent_device;
 
-void collect_killed()
-{
-    std::lock_guard lock(killed_mutex);
-    std::erase_if(killed,
-                  [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
-}
-
-// Waits for a child that has been killed. Returns false if it does not exit within
-// 100 ms, because it waits for a server.
-bool reap_soon(pid_t child)
-{
-    constexpr int longest_ms = 100;
-    for (int i = 0; i <= longest_ms * 10; i++) {
-        if (::waitpid(child, nullptr, WNOHANG) != 0)
-            return true;
-        ::usleep(100);
-    }
-    return false;
-}
-
 // Reopens the file of a descriptor. Must not allocate memory.
 int reopen(int fd, int flags)
 {
-    std::array<char, 32> name{"/proc/self/fd/"};
-    std::size_t at = std::strlen(name.data());
-    int unit = 1;
-    while (fd / unit >= 10)
-        unit *= 10;
-    for (; unit > 0; unit /= 10)
-        name[at++] = static_cast<char>('0' + fd / unit % 10);
+    std::array<char, 32> name{"/proc/self/fd/"}; // the rest is 0
+    std::to_chars(name.data() + std::strlen(name.data()), name.end() - 1, fd);
     return ::open(name.data(), flags);
 }
 
@@ -184,7 +152,7 @@ ServerFile receive(const Fd& socket)
 
 ServerFile run(const char* path, int found, std::uint64_t max_bytes)
 {
-    collect_killed();
+    reap_killed_children();
     ServerFile result;
     result.timed_out = n_timeouts >= max_timeouts;
     int ends[2];
@@ -209,31 +177,9 @@ ServerFile run(const char* path, int found, std::uint64_t max_bytes)
         n_timeouts++;
     }
     ::kill(child, SIGKILL);
-    if (!reap_soon(child)) {
-        std::lock_guard lock(killed_mutex);
-        killed.push_back(child);
-    }
+    // The child exits as soon as it has replied, unless it waits for a server.
+    reap_within(child, 100'000'000);
     return result;
-}
-
-// Returns the type of the file system of a mount, or "" if the list does not contain it.
-std::string type_of_mount(const std::string& list, std::uint64_t mount)
-{
-    std::ifstream in(list);
-    for (std::string line; std::getline(in, line);) {
-        std::uint64_t number = 0;
-        std::istringstream words(line);
-        if (!(words >> number) || number != mount)
-            continue;
-        const std::size_t at = line.find(" - ");
-        if (at == std::string::npos)
-            return "";
-        std::istringstream rest(line.substr(at + 3));
-        std::string type;
-        rest >> type;
-        return type;
-    }
-    return "";
 }
 
 } // namespace
@@ -272,11 +218,11 @@ bool is_local(const Fd& found, const std::string& path)
         return true;
     if ((is.stx_mask & STATX_MNT_ID) == 0)
         return false;
-    std::string type = type_of_mount("/proc/self/mountinfo", is.stx_mnt_id);
-    if (type.empty() && path.starts_with("/proc/"))
-        type = type_of_mount(path.substr(0, path.find('/', 6)) + "/mountinfo",
-                             is.stx_mnt_id);
-    return !type.empty() && !type.starts_with("fuse");
+    pid_t pid = 0;
+    if (constexpr std::string_view folder = "/proc/"; path.starts_with(folder))
+        std::from_chars(path.data() + folder.size(), path.data() + path.size(), pid);
+    const auto mount = mount_of(pid, is.stx_mnt_id);
+    return mount && !mount->type.starts_with("fuse");
 }
 
 } // namespace dt

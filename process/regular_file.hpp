@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Opens files whose names another process chose.
+// Opens files by names that another process chose.
 //
 // The name may refer to a FIFO or a device, and later to a different file.
 // open_regular() first opens the name with O_PATH, which has no effect on a device.
 // Then it checks the type and opens the same file through /proc/self/fd.
 //
-// The file may be on a FUSE file system whose server does not reply. Then even the
+// The file may be on a FUSE file system with a server that does not reply. Then the
 // search for the name does not end, and not even SIGKILL ends it. Therefore all steps
 // that may wait for a server are left to a process of their own (server_file.hpp).
 #pragma once
