@@ -41,7 +41,7 @@ namespace {
 int the_socket = -1;
 pid_t main_thread = 0;
 std::uint64_t await_number = 0; // of the last relayed_await
-bool is_awaiting = false;       // that relayed_await has no reply yet
+bool is_awaiting = false;       // a reply to that relayed_await will be used
 
 // Calls that have not been sent to the broker yet.
 RelayRequest batch{};
@@ -133,6 +133,11 @@ struct Exchange {
             is_awaiting = false;
         }
         is_unsettled = false;
+        // The broker may already have sent a second reply with the same report: the
+        // reply to relayed_await. It must be ignored, because the thread will have been
+        // resumed when the agent reads it.
+        if (request.head.call == SYS_waitid || request.head.call == SYS_wait4)
+            is_awaiting = false;
         return static_cast<long>(reply.head.result);
     }
     void copy_output(void* to, std::size_t max) const

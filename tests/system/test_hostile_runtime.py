@@ -181,8 +181,8 @@ def left_at_each_moment(t, how, judge, *more):
             equal((dtrace.returncode in (0, 1), "agent" in errors), (True, False), f"{how} after {us} us: {errors}")
             for process in others:
                 released(process.pid)
-                process.communicate(timeout=20)
-                equal(process.returncode, 0, f"the status of another target, {how} after {us} us")
+                said, _ = process.communicate(timeout=20)
+                equal(process.returncode, 0, f"the status of another target, {how} after {us} us, which printed {said!r}")
             judge(target)
     print(f"     {n_early} of {len(sessions)} targets left before BEGIN, and {n_begun} sessions began")
     equal((n_early > 0, n_begun > 0), (True, True), "targets left before BEGIN, and sessions began")
