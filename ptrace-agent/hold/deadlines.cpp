@@ -114,6 +114,12 @@ Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status
         if (reported >= 0 || errno != EINTR)
             return Waited::ended;
         sessions_.check_in_wait(); // reads requests and resets Mailbox::rang()
+        // A leader was killed. The kernel does not report its exit before the exits of
+        // the other threads have been reported.
+        if (thread_state(tid, tid) == 'Z') {
+            status = WaitStatus{SIGKILL};
+            return Waited::ended;
+        }
         if (is_overdue(space, tid))
             return Waited::late;
     }
