@@ -22,6 +22,7 @@ enum class Code {
     not_found,  // no such process, file, symbol, ...
     permission, // the system does not permit the operation
     busy,       // another process, such as a debugger, uses the target or resource
+    late,       // the target did not reach a state, for example did not stop, in time
     gone, // the target has died or the peer has disconnected; there is nothing to undo
     unsupported, // the input was recognised but is not supported; the text names it
     limit,       // out of memory, descriptors or space

@@ -78,7 +78,8 @@ private:
     bool reply_if_reported();
     void make_all_calls();
     std::int64_t trace();
-    std::int64_t attach(pid_t tid);
+    int attach(pid_t tid);
+    std::int64_t attach_to_all();
     void leave(pid_t tid);
     std::optional<Report> take_kept(pid_t wanted, bool consumed);
     std::int64_t make_ptrace_call(pid_t tid, const PtraceRequest& kind);
@@ -229,6 +230,8 @@ std::int64_t Broker::serve()
         return access_.is_domain_of(pid_arg(0)) ? 1 : 0;
     case relayed_rules:
         return start_rule_reader();
+    case relayed_attach:
+        return attach_to_all();
     default:
         return -EPERM;
     }
@@ -242,7 +245,7 @@ std::int64_t Broker::trace()
         request_.head.n_bytes != kind.buffers.in_bytes)
         return -EPERM;
     if (kind.kind == PtraceKind::attaches)
-        return attach(tid);
+        return arg(2) == 0 && arg(3) == seize_options ? -attach(tid) : -EINVAL;
     if (arg(0) == PTRACE_SETOPTIONS && (arg(3) & ~permitted_options) != 0)
         return -EPERM;
     const auto known = threads_.find(tid);
@@ -288,25 +291,41 @@ std::optional<Broker::Report> Broker::take_kept(pid_t wanted, bool consumed)
     return report;
 }
 
-// The process may execute a program between the check and the call, or another process
-// may obtain its id. So the broker checks the process again after attaching.
-std::int64_t Broker::attach(pid_t tid)
+// Attaches to a thread. Returns 0 or an errno. The process may execute a program between
+// the check and the call, or another process may obtain its id. So the broker checks the
+// process again after attaching.
+int Broker::attach(pid_t tid)
 {
-    if (arg(2) != 0 || arg(3) != seize_options)
-        return -EINVAL;
     if (status_number(read_proc_file(tid, "status"), "Tgid") == 0)
-        return -ESRCH;
+        return ESRCH;
     if (!access_.permits(tid))
-        return -EPERM;
+        return EPERM;
     if (const int error = seize(tid); error != 0)
-        return -error;
+        return error;
     if (access_.permits(tid)) {
         threads_.try_emplace(tid, State::running);
         return 0;
     }
     threads_[tid] = State::expelled;
     ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-    return -EPERM;
+    return EPERM;
+}
+
+// relayed_attach. Returns the number of threads for which the reply has a result.
+std::int64_t Broker::attach_to_all()
+{
+    std::array<pid_t, max_attached> tids{};
+    const std::size_t n = request_.head.n_bytes / sizeof(pid_t);
+    if (n == 0 || n > tids.size() || request_.head.n_bytes % sizeof(pid_t) != 0)
+        return -EINVAL;
+    std::memcpy(tids.data(), request_.bytes.data(), n * sizeof(pid_t));
+    std::size_t n_done = 0;
+    for (int error = 0; n_done < n && error != EINTR; ++n_done) {
+        error = attach(tids[n_done]);
+        std::memcpy(reply_.bytes.data() + n_done * sizeof error, &error, sizeof error);
+    }
+    reply_.head.n_bytes = static_cast<std::uint32_t>(n_done * sizeof(int));
+    return static_cast<std::int64_t>(n_done);
 }
 
 std::int64_t Broker::make_ptrace_call(pid_t tid, const PtraceRequest& kind)

@@ -14,7 +14,7 @@
 //                   is a number, which the reply repeats. If the agent sends another
 //                   relayed_await, the broker forgets the earlier one.
 //
-// Three requests are not system calls:
+// Four requests are not system calls:
 //
 //   relayed_settle  Has no effect, and has an empty reply. The broker handles all
 //                   messages in the order in which they were sent.
@@ -22,6 +22,9 @@
 //                   targets, otherwise 0.
 //   relayed_rules   Starts a rule reader (rules/rule_reader.hpp). The reply contains its
 //                   socket.
+//   relayed_attach  Attaches to threads. The input is a list of thread ids (pid_t). The
+//                   output is a list of results of seize() (int), which ends after the
+//                   first EINTR.
 #pragma once
 
 #include "base/fd.hpp"
@@ -37,7 +40,7 @@
 namespace dt::agent {
 
 constexpr std::int32_t relayed_batch = -1, relayed_await = -2, relayed_settle = -3,
-                       relayed_compare = -4, relayed_rules = -5;
+                       relayed_compare = -4, relayed_rules = -5, relayed_attach = -6;
 
 struct RelayedCall {
     std::int32_t call = 0; // SYS_openat, SYS_ptrace, ..., or one of the above
@@ -55,6 +58,8 @@ struct RelayedResult {
 };
 
 constexpr std::size_t max_relayed_bytes = 4096;
+// The number of threads in a relayed_attach. The broker makes no other calls meanwhile.
+constexpr std::size_t max_attached = 64;
 
 // A message with its bytes and its descriptor. Signal handlers may use it.
 template <class Head> struct RelayMessage {

@@ -629,6 +629,24 @@ pid_t relay_waitpid(pid_t pid, int& status, int options)
     return static_cast<pid_t>(result_of(wait_for_status(call)));
 }
 
+// At least one result is returned, so that the caller's loop over all threads ends.
+std::vector<int> relay_attach(std::span<const pid_t> tids)
+{
+    Call attach;
+    attach.number = relayed_attach;
+    Exchange exchange(attach);
+    const auto some = tids.first(std::min(tids.size(), max_attached));
+    exchange.add(some.data(), some.size_bytes());
+    if (const long error = exchange.run(); error < 0)
+        return {static_cast<int>(-error)};
+    std::vector<int> results(
+        std::clamp<std::size_t>(exchange.reply.head.n_bytes / sizeof(int), 1,
+                                some.size()),
+        ESRCH);
+    exchange.copy_output(results.data(), results.size() * sizeof(int));
+    return results;
+}
+
 void settle_calls()
 {
     if (the_socket < 0 || ::gettid() != main_thread ||

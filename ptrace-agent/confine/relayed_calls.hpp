@@ -21,8 +21,10 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <vector>
 
 namespace dt::agent {
 
@@ -39,6 +41,9 @@ bool relays_calls();
 long relay_ptrace(int request, pid_t tid, std::uint64_t addr, void* data);
 int relay_waitid(idtype_t type, id_t id, siginfo_t& report, int options);
 pid_t relay_waitpid(pid_t pid, int& status, int options);
+
+// seize_in_turn() (hold/seize.hpp) in a confined agent.
+std::vector<int> relay_attach(std::span<const pid_t> tids);
 
 // Waits until the broker has made all calls that were sent without waiting for a reply.
 // The caller is about to do something that another process can observe, and that must

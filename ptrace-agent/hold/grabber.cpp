@@ -40,6 +40,48 @@ static void forget_replaced_leader(Tracees& tracees, Process& process)
     tracees.forget_thread(*leader);
 }
 
+// Attaches to the threads that are in the kernel's list and are not traced yet.
+Result<Grabber::Pass> Grabber::seize_listed(Process& process, std::uint64_t ends)
+{
+    const pid_t pid = process.pid;
+    std::vector<pid_t> tids = threads_of(pid);
+    std::erase_if(tids, [&](pid_t tid) {
+        return process.threads.count(tid) != 0 ||
+               tracees_.early_stops().count(tid) != 0;
+    });
+    // Threads with high ids are probably new, and will live longer than old ones.
+    std::ranges::sort(tids, std::greater());
+    Pass pass = Pass::found_none;
+    for (std::span<const pid_t> rest = tids; !rest.empty();) {
+        if (ends != 0 && monotonic_ns() >= ends)
+            return Pass::late;
+        const std::vector<int> errors = seize_in_turn(rest);
+        for (std::size_t i = 0; i < errors.size(); ++i) {
+            const pid_t tid = rest[i];
+            const int error = errors[i];
+            if (error == EINTR) // a thread waits in execve(2) for those seized so far
+                return Pass::interrupted;
+            if (error == 0) {
+                tracees_.add_thread(process, tid).age = ThreadAge::known;
+                pass = Pass::found_some;
+                continue;
+            }
+            if (const char state = error == ESRCH ? 'X' : thread_state(pid, tid);
+                state == 'X' || state == 'Z' || state == '\0') {
+                if (tid != pid) // an exited leader remains in the list
+                    pass = Pass::found_some;
+                continue;
+            }
+            // The kernel seizes a new thread if its creator is seized.
+            if (status_number(thread_status(pid, tid), "TracerPid") !=
+                static_cast<std::uint64_t>(tracer_pid()))
+                return explain_refusal(pid, error);
+        }
+        rest = rest.subspan(errors.size());
+    }
+    return pass;
+}
+
 // Repeats passes over the list of threads until a pass finds no new thread. This is
 // necessary because a thread may create another thread and exit before it is seized.
 // The first pass has no deadline, because there may be many threads. Later passes are
@@ -48,43 +90,21 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
 {
     const pid_t pid = process.pid;
     bool interrupted = false;
-    for (bool found_new = true; found_new;) {
-        found_new = false;
-        for (pid_t tid : threads_of(process.pid)) {
-            if (process.threads.count(tid) != 0 ||
-                tracees_.early_stops().count(tid) != 0)
-                continue;
-            if (ends != 0 && monotonic_ns() >= ends)
-                return Error{Code::busy,
-                             interrupted
-                                 ? "its exec did not finish in time; nothing in the "
-                                   "process was changed, so try again"
-                                 : "it creates threads faster than dtrace can attach "
-                                   "to them; nothing in the process was changed"};
-            const int error = seize(tid);
-            if (error == 0) {
-                tracees_.add_thread(process, tid).age = ThreadAge::known;
-                found_new = true;
-                continue;
-            }
-            if (error == EINTR) { // a thread waits in execve(2) for those seized so far
-                if (!interrupted)
-                    ends = monotonic_ns() + tracees_.exec_timeout_ns(pid);
-                interrupted = found_new = true;
-                break;
-            }
-            const char state = thread_state(process.pid, tid);
-            if (error == ESRCH || state == 'Z' || state == '\0') {
-                found_new =
-                    found_new || tid != pid; // an exited leader remains in the list
-                continue;
-            }
-            // The kernel seizes a new thread if its creator is seized.
-            std::string status = thread_status(process.pid, tid);
-            if (status_number(status, "TracerPid") ==
-                static_cast<std::uint64_t>(tracer_pid()))
-                continue;
-            return explain_refusal(process.pid, error);
+    Result<Pass> pass = Pass::found_some;
+    while (*pass != Pass::found_none) {
+        pass = seize_listed(process, ends);
+        if (!pass)
+            return pass.error();
+        if (*pass == Pass::late)
+            return Error{Code::late,
+                         interrupted
+                             ? "its exec did not finish in time; nothing in the "
+                               "process was changed, so try again"
+                             : "it creates threads faster than dtrace can attach "
+                               "to them; nothing in the process was changed"};
+        if (*pass == Pass::interrupted && !interrupted) {
+            interrupted = true;
+            ends = monotonic_ns() + tracees_.exec_timeout_ns(pid);
         }
         while (tracees_.collect(Wait::poll)) {
         }
@@ -409,7 +429,7 @@ Grabber::stop_seized(pid_t pid, std::set<pid_t>& no_guests, std::uint64_t seize_
         Sessions& sessions = tracees_.sessions();
         if (monotonic_ns() > ends ||
             (sessions.is_serving() && sessions.check_in_wait()))
-            return Error{Code::busy,
+            return Error{Code::late,
                          "its exec did not finish within " +
                              std::to_string(timeout_ns / 1'000'000'000) +
                              " s; nothing in the process was changed, so try again"};

@@ -47,6 +47,16 @@ private:
     stop_seized(pid_t pid, std::set<pid_t>& no_guests, std::uint64_t seize_ends);
     void leave_again(const std::shared_ptr<AddressSpace>& space);
     Reply grab_once(pid_t pid, const Fd& requested);
+    enum class Pass : std::uint8_t {
+        found_none,  // all threads of the list are traced
+        found_some,  // there may be further threads
+        interrupted, // a thread is inside execve(2)
+        late,
+    };
+
+    // One pass over the process's list of threads. Ends at the monotonic time `ends`, in
+    // ns, if it is not 0.
+    Result<Pass> seize_listed(Process& process, std::uint64_t ends);
     // Attaches to all threads of the process (PTRACE_SEIZE), in one or more passes over
     // its list of threads. Fails if new threads are still found after the monotonic
     // time `ends`, in ns. If `ends` is 0, the first pass has no deadline and then sets

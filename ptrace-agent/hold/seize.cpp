@@ -6,8 +6,13 @@
 #include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 
+#include <array>
 #include <cerrno>
 #include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 namespace dt::agent {
@@ -15,16 +20,29 @@ namespace dt::agent {
 static sigjmp_buf leave;
 static volatile sig_atomic_t in_seize;
 
-static void on_timeout(int)
+// Returns whether the signal has interrupted ptrace(2) while the call waits. The kernel
+// will then restart the call, so the pc is at the system call instruction again. If the
+// pc is elsewhere, the call has returned or has not begun.
+static bool is_waiting_in_ptrace(const ucontext_t& interrupted)
 {
-    if (in_seize)
+    constexpr std::array<unsigned char, 2> syscall_insn{0x0f, 0x05};
+    const greg_t* regs = interrupted.uc_mcontext.gregs;
+    return regs[REG_RAX] == SYS_ptrace &&
+           std::memcmp(reinterpret_cast<const void*>(regs[REG_RIP]),
+                       syscall_insn.data(), syscall_insn.size()) == 0;
+}
+
+static void on_timeout(int, siginfo_t*, void* context)
+{
+    if (in_seize && is_waiting_in_ptrace(*static_cast<ucontext_t*>(context)))
         siglongjmp(leave, 1);
 }
 
 static std::optional<timer_t> seize_timer()
 {
     struct sigaction action = {};
-    action.sa_handler = on_timeout;
+    action.sa_sigaction = on_timeout;
+    action.sa_flags = SA_SIGINFO;
     sigaction(SIGUSR1, &action, nullptr);
     return make_signal_timer(SIGUSR1);
 }
@@ -59,6 +77,19 @@ int seize(pid_t tid, int options)
                               static_cast<std::uint64_t>(tracer_pid()))
         error = 0;
     return error;
+}
+
+std::vector<int> seize_in_turn(std::span<const pid_t> tids)
+{
+    if (relays_calls())
+        return relay_attach(tids);
+    std::vector<int> results;
+    for (const pid_t tid : tids) {
+        results.push_back(seize(tid));
+        if (results.back() == EINTR)
+            break;
+    }
+    return results;
 }
 
 } // namespace dt::agent

@@ -315,7 +315,8 @@ public:
     //   Code::not_found     there is no such process
     //   Code::gone          it is a zombie
     //   Code::permission    attaching is forbidden; the text names the setting
-    //   Code::busy          another process traces it, or attaching took too long
+    //   Code::busy          another process traces it
+    //   Code::late          attaching took too long
     //   Code::unsupported   it is 32-bit, a kernel thread, or has a shadow stack
     //   Code::invalid       it is this process or the agent
     Result<Target> grab(pid_t pid);
