@@ -59,8 +59,9 @@ Options::Refused change_option(SessionState& state, std::string_view name,
                     add_debug_folder(std::string(folder));
             });
         else if (name == "trust")
-            state.processes.set_trust(state.options.trust == TrustOption::all,
-                                      state.options.trust == TrustOption::confined);
+            state.processes.agents().set_trust(state.options.trust == TrustOption::all,
+                                               state.options.trust ==
+                                                   TrustOption::confined);
         else if (name == "pgmax")
             state.processes.untraced().set_limit(
                 static_cast<std::size_t>(state.options.pgmax));

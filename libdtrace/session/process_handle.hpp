@@ -65,7 +65,7 @@ struct ps_prochandle {
 
     const pid_t pid;
     dt::TargetKind kind;
-    std::size_t domain = 0; // the number of its agent: an index for Processes::agent()
+    std::size_t domain = 0; // the number of its agent: an index for SessionAgents::at()
     // Only if the agent belongs to another user: a descriptor of the process, and the
     // monotonic time at which its exit was found, or 0.
     dt::Fd pidfd;

@@ -265,7 +265,7 @@ void ProgramCompiler::announce_sites(std::size_t n_sites, unsigned n_threads)
     if (n_sites <=
         std::exchange(n_announced_sites_, std::max(n_sites, n_announced_sites_)))
         return;
-    if (AgentClient* agent = s_.processes.agent();
+    if (AgentClient* agent = s_.processes.agents().at(0);
         agent != nullptr && n_sites >= many_sites)
         agent->expect(n_sites, 1 + n_threads);
 }

@@ -112,7 +112,7 @@ int Session::prepare()
         backend_->make_arena() != 0)
         return -1;
     targets_.grab_matched();
-    if (s_.processes.agent() != nullptr && backend_->prepare_agents() != 0)
+    if (s_.processes.agents().at(0) != nullptr && backend_->prepare_agents() != 0)
         return -1;
     compiler_.forget_announced_sites();
     make_consumer();
@@ -239,7 +239,7 @@ void Session::back_out()
         backend_->stop_timers();
         // Failures are ignored, because the sites of the other targets must also be
         // removed.
-        if (s_.processes.agent() != nullptr)
+        if (s_.processes.agents().at(0) != nullptr)
             for (const auto& process : s_.processes.all())
                 if (process->is_held())
                     backend_->unplant(*process);

@@ -54,7 +54,7 @@ void Targets::end_release()
 {
     if (s_.options.release != ReleaseOption::idle)
         return;
-    for (AgentClient* agent : s_.processes.agents()) {
+    for (AgentClient* agent : s_.processes.agents().all()) {
         if (agent->is_gone())
             continue;
         if (auto attached = agent->release_idle(false); !attached)
@@ -94,7 +94,7 @@ void Targets::forget_sites(pid_t pid)
 
 void Targets::resume_changed(std::size_t domain, const AgentEvent& event)
 {
-    AgentClient* agent = s_.processes.agent(domain);
+    AgentClient* agent = s_.processes.agents().at(domain);
     if (agent == nullptr)
         return;
     auto resumed = agent->resume_after_library_change(event.pid, event.status);
@@ -126,7 +126,7 @@ static const char* event_text(AgentEvent::Kind kind)
 int Targets::wait(std::uint64_t longest_ns, int also)
 {
     std::vector<pollfd> fds{{also, POLLIN, 0}, {s_.new_processes.fd(), POLLIN, 0}};
-    for (const AgentClient* agent : s_.processes.agents()) {
+    for (const AgentClient* agent : s_.processes.agents().all()) {
         if (agent->has_event())
             return 1;
         fds.push_back({agent->fd(), POLLIN, 0});
@@ -140,7 +140,7 @@ int Targets::wait(std::uint64_t longest_ns, int also)
 // so that no agent is delayed forever.
 void Targets::handle_events()
 {
-    const std::size_t n_agents = s_.processes.n_agents();
+    const std::size_t n_agents = s_.processes.agents().size();
     if (n_agents == 0)
         return;
     s_.processes.remove_ended();
@@ -172,7 +172,7 @@ static bool needs_tracer(const AgentEvent& event)
 // reached.
 bool Targets::handle_events_of(std::size_t domain, std::uint64_t until_ns)
 {
-    AgentClient* agent = s_.processes.agent(domain);
+    AgentClient* agent = s_.processes.agents().at(domain);
     if (agent == nullptr)
         return true;
     while (monotonic_ns() < until_ns) {
@@ -262,7 +262,7 @@ void Targets::lose_agent(std::size_t domain, const std::string& why)
         if (process->has_breakpoints)
             reports_.report_danger(*process);
         // The agent of another user may have let the process exit, and hidden this.
-        if (AgentClient* agent = s_.processes.agent(domain);
+        if (AgentClient* agent = s_.processes.agents().at(domain);
             agent == nullptr || !agent->is_foreign())
             lower_semaphores(process->pid);
         forget_sites(process->pid);

@@ -9,7 +9,7 @@ namespace dt {
 
 bool UserLimit::admits(pid_t pid, const std::string& shared)
 {
-    if (shared.empty() || !s_.processes.needs_new_domain(pid))
+    if (shared.empty() || !s_.processes.agents().needs_new_domain(pid))
         return true;
     const auto domain = trust_domain_of(pid);
     if (!domain)

@@ -301,7 +301,7 @@ void KernelBackend::fire(std::uint32_t probe)
 void KernelBackend::tend(std::uint64_t now_ns)
 {
     // No arena is retired, because the kernel owns the only arena.
-    (void)s_.processes.retire_unused(now_ns);
+    (void)s_.processes.agents().retire_unused(now_ns);
     look_at_modules(now_ns);
     unwind_->pass_unknown(now_ns); // called last, because it may take longest
 }

@@ -39,13 +39,13 @@ int ProcessBackend::make_arena()
         return -1;
     host_ = std::make_unique<LocalHost>(s_.arena->base());
     shared_ = dt::shared_between_targets(s_);
-    s_.processes.forget_unused_domains();
-    const std::size_t n_domains = s_.processes.n_domains_in_use();
+    s_.processes.agents().forget_unused_domains();
+    const std::size_t n_domains = s_.processes.agents().n_domains_in_use();
     if (n_domains > 1 && s_.options.trust == TrustOption::all)
         return s_.fail(EACCES,
                        "-x trust=all must be set before targets of several users "
                        "are named: put it on the command line, before -p");
-    if (s_.processes.has_unconfined())
+    if (s_.processes.agents().has_unconfined())
         return s_.fail(EACCES,
                        "-x trust=confined must be set before targets of other users "
                        "are named: put it on the command line, before -p");
@@ -58,7 +58,7 @@ int ProcessBackend::make_arena()
                            "instead, or -x trust=all if they may share memory");
     // The agent of another user can write to the private part of its arena. So this
     // process needs an arena of its own for the clauses of BEGIN, END and tick.
-    const bool has_foreign = s_.processes.has_foreign();
+    const bool has_foreign = s_.processes.agents().has_foreign();
     if (!shared_.empty() && has_foreign)
         return s_.fail(EACCES,
                        "a dtrace of another user traces one of the targets, and the "
@@ -79,8 +79,8 @@ int ProcessBackend::make_arena()
 // arena. Otherwise each domain has an arena, which is created for its first agent.
 Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t agent)
 {
-    const std::size_t domain = s_.processes.arena_of(agent);
-    if (!has_own_arena_ && s_.processes.agent(agent)->is_foreign())
+    const std::size_t domain = s_.processes.agents().arena_of(agent);
+    if (!has_own_arena_ && s_.processes.agents().at(agent)->is_foreign())
         return Error{Code::permission,
                      "a process that a dtrace of another user traces must be named "
                      "before tracing begins"};
@@ -113,7 +113,7 @@ Result<ArenaMemory*> ProcessBackend::arena_for(std::size_t agent)
 // agent's death is not an error here, because an event reports it.
 int ProcessBackend::prepare(std::size_t domain)
 {
-    AgentClient* agent = s_.processes.agent(domain);
+    AgentClient* agent = s_.processes.agents().at(domain);
     if (agent == nullptr)
         return 0; // retired before it was used
     auto arena = arena_for(domain);
@@ -135,10 +135,10 @@ int ProcessBackend::prepare(std::size_t domain)
 // Retires the arena of a domain that no longer has any process or agent.
 void ProcessBackend::retire(std::size_t domain)
 {
-    if (s_.processes.is_arena_in_use(s_.processes.arena_of(domain)))
+    if (s_.processes.agents().is_arena_in_use(s_.processes.agents().arena_of(domain)))
         return;
     for (const DomainArena& arena : s_.domain_arenas)
-        if (arena.domain == s_.processes.arena_of(domain) && s_.consumer)
+        if (arena.domain == s_.processes.agents().arena_of(domain) && s_.consumer)
             s_.consumer->retire_arena(arena.memory->base());
 }
 
@@ -146,7 +146,7 @@ void ProcessBackend::tend(std::uint64_t now_ns)
 {
     if (!has_own_arena_ || !s_.consumer)
         return;
-    for (std::size_t domain : s_.processes.retire_unused(now_ns))
+    for (std::size_t domain : s_.processes.agents().retire_unused(now_ns))
         retire(domain);
     for (const void* base : s_.consumer->take_removed()) {
         const std::lock_guard lock(arenas_lock_);
@@ -161,7 +161,7 @@ void ProcessBackend::tend(std::uint64_t now_ns)
 int ProcessBackend::prepare_agents()
 {
     const bool first = prepared_.empty();
-    for (std::size_t domain = 0; domain < s_.processes.n_agents(); domain++) {
+    for (std::size_t domain = 0; domain < s_.processes.agents().size(); domain++) {
         if (!s_.processes.is_in_use(domain) || prepared_.contains(domain))
             continue;
         prepared_.insert(domain);
@@ -171,7 +171,7 @@ int ProcessBackend::prepare_agents()
             return -1;
         }
     }
-    AgentClient* agent = s_.processes.agent();
+    AgentClient* agent = s_.processes.agents().at(0);
     if (agent == nullptr || !first)
         return 0;
     std::size_t n_sites = 0;
@@ -242,10 +242,10 @@ void ProcessBackend::bind(std::uint32_t id)
     if (probe == nullptr)
         return;
     const ps_prochandle* process = s_.processes.find(probe->pid);
-    s_.consumer->bind_probe(id, process != nullptr
-                                    ? std::optional(DomainArena::number_of(
-                                          s_.processes.arena_of(process->domain)))
-                                    : std::nullopt);
+    s_.consumer->bind_probe(
+        id, process != nullptr ? std::optional(DomainArena::number_of(
+                                     s_.processes.agents().arena_of(process->domain)))
+                               : std::nullopt);
 }
 
 void ProcessBackend::touch_arenas()
@@ -388,8 +388,8 @@ void ProcessBackend::report_sampled()
             std::count_if(s_.processes.all().begin(), s_.processes.all().end(),
                           [](const auto& process) { return process->is_held(); });
         const std::string what =
-            s_.processes.agent() == nullptr ? "only dtrace itself is"
-            : n == 1                        ? "only the traced process is"
+            s_.processes.agents().at(0) == nullptr ? "only dtrace itself is"
+            : n == 1                               ? "only the traced process is"
                      : "only the " + std::to_string(n) + " traced processes are";
         s_.complain(std::string(s_.registry.at(id).name) + ": " + what +
                     " sampled; sampling all processes requires the kernel module, and "
@@ -404,7 +404,7 @@ int ProcessBackend::start_timers()
     for (const auto& [id, timer] : s_.providers.profile.timers()) {
         if (!s_.registry.at(id).enabled)
             continue;
-        if (timer.per_cpu && s_.processes.agent() != nullptr)
+        if (timer.per_cpu && s_.processes.agents().at(0) != nullptr)
             sampled_.push_back({timer.probe, 0, timer.interval_ns});
         else
             timers.push_back(timer);
@@ -416,7 +416,7 @@ int ProcessBackend::start_timers()
                     ": dtrace is not allowed to run on this CPU, so tick and profile "
                     "probes do not fire; include the CPU in dtrace's cpuset");
     if (!sampled_.empty())
-        for (AgentClient* agent : s_.processes.agents())
+        for (AgentClient* agent : s_.processes.agents().all())
             if (auto set = agent->profile(sampled_);
                 !set && set.error().code != Code::gone)
                 return s_.fail(set.error());
@@ -445,7 +445,7 @@ void ProcessBackend::stop_timers()
     timer_thread_.stop();
     if (sampled_.empty())
         return;
-    for (AgentClient* agent : s_.processes.agents()) {
+    for (AgentClient* agent : s_.processes.agents().all()) {
         auto left_out = agent->profile({});
         if (!left_out && left_out.error().code != Code::gone)
             s_.complain(left_out.error().text);
