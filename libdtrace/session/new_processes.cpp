@@ -2,7 +2,7 @@
 #include "libdtrace/session/new_processes.hpp"
 
 #include "base/clock_ns.hpp"
-#include "libdtrace/session/processes.hpp"
+#include "libdtrace/session/processes/processes.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/provider_set.hpp"
 
-#include "libdtrace/session/processes.hpp"
+#include "libdtrace/session/processes/processes.hpp"
 
 #include <algorithm>
 #include <utility>

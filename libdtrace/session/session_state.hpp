@@ -12,7 +12,7 @@
 #include "libdtrace/session/backends/kernel_device.hpp"
 #include "libdtrace/session/new_processes.hpp"
 #include "libdtrace/session/options.hpp"
-#include "libdtrace/session/processes.hpp"
+#include "libdtrace/session/processes/processes.hpp"
 #include "libdtrace/session/program.hpp"
 #include "libdtrace/session/provider_set.hpp"
 

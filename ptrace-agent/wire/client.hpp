@@ -36,7 +36,7 @@
 // (replies.hpp), limits the time of all waits (patience.hpp) and the memory of all
 // messages, and escapes the texts. If the agent breaks a rule, this object hangs up and
 // adds the event agent_gone. The agent's claims about processes are checked by
-// Processes (libdtrace/session/processes.hpp).
+// Processes (libdtrace/session/processes/processes.hpp).
 #pragma once
 
 #include "base/fd.hpp"

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "abi/ioctl.h"
-#include "libdtrace/session/processes.hpp"
+#include "libdtrace/session/processes/processes.hpp"
 #include "libdtrace/symbols/mapped_files.hpp"
 #include "ptrace-agent/wire/client.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/session/ended_processes.hpp"
+#include "libdtrace/session/processes/ended_processes.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

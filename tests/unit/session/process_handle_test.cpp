@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/session/process_handle.hpp"
+#include "libdtrace/session/processes/process_handle.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/session/searched_processes.hpp"
+#include "libdtrace/session/processes/searched_processes.hpp"
 
 #include <csignal>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Grabs, creates and finds processes, and symbolizes addresses in them.
-#include "libdtrace/session/processes.hpp"
+#include "libdtrace/session/processes/processes.hpp"
 
 #include "base/hex_text.hpp"
 #include "base/pidfd.hpp"

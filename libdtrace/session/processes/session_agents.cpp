@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/session/session_agents.hpp"
+#include "libdtrace/session/processes/session_agents.hpp"
 
 #include "base/clock_ns.hpp"
 #include "libdtrace/session/debug.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/session/untraced_symbols.hpp"
+#include "libdtrace/session/processes/untraced_symbols.hpp"
 
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/error_prefix.hpp"

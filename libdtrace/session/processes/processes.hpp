@@ -13,11 +13,11 @@
 
 #include "libdtrace/consume/symbolizer.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
-#include "libdtrace/session/ended_processes.hpp"
-#include "libdtrace/session/process_handle.hpp"
-#include "libdtrace/session/searched_processes.hpp"
-#include "libdtrace/session/session_agents.hpp"
-#include "libdtrace/session/untraced_symbols.hpp"
+#include "libdtrace/session/processes/ended_processes.hpp"
+#include "libdtrace/session/processes/process_handle.hpp"
+#include "libdtrace/session/processes/searched_processes.hpp"
+#include "libdtrace/session/processes/session_agents.hpp"
+#include "libdtrace/session/processes/untraced_symbols.hpp"
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 
