@@ -15,15 +15,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <linux/capability.h>
 #include <map>
 #include <optional>
 #include <poll.h>
+#include <set>
 #include <string>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <thread>
 #include <vector>
@@ -49,8 +53,33 @@ constexpr std::uint64_t permitted_options = static_cast<std::uint64_t>(seize_opt
                                             PTRACE_O_TRACESYSGOOD |
                                             PTRACE_O_SUSPEND_SECCOMP;
 
+// A program that gained rights stays stopped for at most this time after the broker has
+// noticed it. The broker looks for such programs once per second, even if the agent does
+// not wait for reports.
+constexpr std::chrono::seconds max_stopped{2}, look_interval{1};
+
+// The agent reads each reply at once. A broker that waits longer for the agent exits.
+constexpr timeval max_send_wait{2, 0};
+
 // Makes SIGCHLD interrupt ppoll(2).
 void wake(int) {}
+
+// Returns the process to which a thread belongs, or 0 if the thread has exited.
+pid_t process_of(pid_t tid)
+{
+    return static_cast<pid_t>(status_number(read_proc_file(tid, "status"), "Tgid"));
+}
+
+// Returns the thread's stop that was not consumed yet, if there is one.
+std::optional<WaitStatus> unconsumed_stop(pid_t tid)
+{
+    siginfo_t report{};
+    if (::waitid(P_PID, static_cast<id_t>(tid), &report,
+                 WSTOPPED | WNOWAIT | WNOHANG | __WALL) != 0 ||
+        report.si_pid == 0)
+        return std::nullopt;
+    return reported_status(report);
+}
 
 class Broker {
 public:
@@ -62,11 +91,17 @@ public:
     void run(const sigset_t& while_waiting);
 
 private:
+    using Clock = std::chrono::steady_clock;
     enum class State : std::uint8_t {
         running,
         stopped,   // and the last stop was reported to the agent
         forbidden, // gained rights; the agent may only detach from it
         expelled,  // must never have been attached; is detached at its next stop
+    };
+    struct Thread {
+        pid_t process = 0;
+        State state = State::running;
+        Clock::time_point noticed{}; // when the broker noticed the gained rights
     };
     struct Report {
         pid_t pid;
@@ -80,7 +115,10 @@ private:
     std::int64_t trace();
     int attach(pid_t tid);
     std::int64_t attach_to_all();
-    void leave(pid_t tid);
+    bool leave(pid_t tid);
+    void keep_exit(pid_t tid, std::optional<WaitStatus> stop);
+    void forget_kept(pid_t tid);
+    void look_for_gained_rights();
     std::optional<Report> take_kept(pid_t wanted, bool consumed);
     std::int64_t make_ptrace_call(pid_t tid, const PtraceRequest& kind);
     std::int64_t wait_for_status();
@@ -120,7 +158,8 @@ private:
     Fd socket_;
     pid_t agent_;
     ProcAccess access_;
-    std::map<pid_t, State> threads_;
+    std::map<pid_t, Thread> threads_;
+    Clock::time_point next_look_{};
     pid_t last_turn_ = 0; // the thread that next_ready() has examined last
     // Reports that the kernel does not repeat, and that the agent has not received yet.
     std::vector<Report> kept_;
@@ -134,11 +173,14 @@ private:
 
 void Broker::run(const sigset_t& while_waiting)
 {
+    constexpr timespec interval{look_interval.count(), 0};
     for (;;) {
+        look_for_gained_rights();
         if (awaited_ && !reply_if_reported())
             return;
         pollfd message{socket_.get(), POLLIN, 0};
-        if (awaited_ && ::ppoll(&message, 1, nullptr, &while_waiting) < 0)
+        if (::ppoll(&message, 1, threads_.empty() ? nullptr : &interval,
+                    awaited_ ? &while_waiting : nullptr) <= 0)
             continue; // perhaps a target has stopped
         if (!request_.receive(socket_.get(), file_) || ::getppid() != agent_)
             return;
@@ -246,18 +288,22 @@ std::int64_t Broker::trace()
         return -EPERM;
     if (kind.kind == PtraceKind::attaches)
         return arg(2) == 0 && arg(3) == seize_options ? -attach(tid) : -EINVAL;
-    if (arg(0) == PTRACE_SETOPTIONS && (arg(3) & ~permitted_options) != 0)
+    // Without PTRACE_O_TRACEEXEC, the broker would not notice an exec.
+    if (arg(0) == PTRACE_SETOPTIONS &&
+        ((arg(3) & ~permitted_options) != 0 || (arg(3) & PTRACE_O_TRACEEXEC) == 0))
         return -EPERM;
-    const auto known = threads_.find(tid);
     if (kind.kind == PtraceKind::any_time)
         return make_ptrace_call(tid, kind);
-    if (known == threads_.end())
+    const auto known = threads_.find(tid);
+    if (known == threads_.end()) {
+        if (arg(0) == PTRACE_DETACH)
+            forget_kept(tid); // perhaps the broker has already detached from the thread
         return -ESRCH;
-    State& state = known->second;
+    }
+    State& state = known->second.state;
     if (state == State::forbidden && kind.kind == PtraceKind::resumes) {
-        leave(tid);
-        if (arg(0) != PTRACE_DETACH)
-            kept_.push_back({tid, WaitStatus{0}}); // exited with the status 0
+        if (leave(tid) && arg(0) != PTRACE_DETACH)
+            keep_exit(tid, std::nullopt);
         return 0;
     }
     if (state != State::stopped)
@@ -269,11 +315,59 @@ std::int64_t Broker::trace()
     return make_ptrace_call(tid, kind);
 }
 
-// Detaches from a process that has gained rights, without a signal.
-void Broker::leave(pid_t tid)
+// Detaches from a stopped thread, without a signal. Returns false if the thread has been
+// killed. The kernel then reports its exit.
+bool Broker::leave(pid_t tid)
 {
     threads_.erase(tid);
-    ::ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
+    // The kernel may refuse the request before the report of the stop is consumed.
+    siginfo_t report{};
+    ::waitid(P_PID, static_cast<id_t>(tid), &report, WSTOPPED | WNOHANG | __WALL);
+    return ::ptrace(PTRACE_DETACH, tid, nullptr, nullptr) == 0;
+}
+
+// Reports to the agent that the thread has exited with the status 0. Reports the stop
+// first, if there is one.
+void Broker::keep_exit(pid_t tid, std::optional<WaitStatus> stop)
+{
+    forget_kept(tid);
+    if (stop)
+        kept_.push_back({tid, *stop});
+    kept_.push_back({tid, WaitStatus{0}});
+}
+
+void Broker::forget_kept(pid_t tid)
+{
+    std::erase_if(kept_, [tid](const Report& each) { return each.pid == tid; });
+}
+
+// Detaches from programs that gained rights, and that the agent has not detached from in
+// time. The agent may not even have waited for the report of the exec.
+void Broker::look_for_gained_rights()
+{
+    const auto now = Clock::now();
+    if (now < next_look_)
+        return;
+    next_look_ = now + look_interval;
+    // A thread that executes a program gets the id of its process.
+    std::set<pid_t> candidates;
+    for (const auto& [tid, thread] : threads_) {
+        candidates.insert(thread.process);
+        if (thread.state == State::expelled)
+            candidates.insert(tid);
+    }
+    for (const pid_t tid : candidates) {
+        auto known = threads_.find(tid);
+        const bool expelled =
+            known != threads_.end() && known->second.state == State::expelled;
+        const auto stop = unconsumed_stop(tid);
+        if (stop && (expelled || stop->event() == PTRACE_EVENT_EXEC))
+            note(tid, *stop, false);
+        known = threads_.find(tid);
+        if (known != threads_.end() && known->second.state == State::forbidden &&
+            now >= known->second.noticed + max_stopped && leave(tid))
+            keep_exit(tid, stop);
+    }
 }
 
 // Returns a kept report of this thread, or of any thread if `wanted` is -1.
@@ -296,17 +390,18 @@ std::optional<Broker::Report> Broker::take_kept(pid_t wanted, bool consumed)
 // process again after attaching.
 int Broker::attach(pid_t tid)
 {
-    if (status_number(read_proc_file(tid, "status"), "Tgid") == 0)
+    const pid_t process = process_of(tid);
+    if (process == 0)
         return ESRCH;
     if (!access_.permits(tid))
         return EPERM;
     if (const int error = seize(tid); error != 0)
         return error;
     if (access_.permits(tid)) {
-        threads_.try_emplace(tid, State::running);
+        threads_[tid] = {process, State::running};
         return 0;
     }
-    threads_[tid] = State::expelled;
+    threads_[tid] = {process, State::expelled};
     ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     return EPERM;
 }
@@ -358,30 +453,39 @@ std::int64_t Broker::make_ptrace_call(pid_t tid, const PtraceRequest& kind)
     return result;
 }
 
-// Records a report of the kernel. Returns false if the agent must not receive it.
+// Records a report of the kernel. Returns false if the agent must not receive it. The
+// same stop may be recorded several times.
 bool Broker::note(pid_t tid, WaitStatus status, bool consumed)
 {
     const auto known = threads_.find(tid);
-    const State before = known == threads_.end() ? State::running : known->second;
+    const State before = known == threads_.end() ? State::running : known->second.state;
     if (!status.is_stopped()) {
-        if (consumed)
+        if (before == State::expelled && !consumed)
+            ::waitpid(tid, nullptr, WNOHANG | __WALL);
+        if (consumed || before == State::expelled)
             threads_.erase(tid);
         return before != State::expelled;
     }
     if (before == State::expelled) {
-        threads_.erase(tid);
-        ::ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
+        (void)leave(tid);
         return false;
     }
-    if (status.raw >> 16 != PTRACE_EVENT_EXEC) {
-        threads_[tid] = before == State::forbidden ? State::forbidden : State::stopped;
+    if (before == State::forbidden)
+        return true;
+    if (status.event() != PTRACE_EVENT_EXEC) {
+        const pid_t process =
+            known == threads_.end() ? process_of(tid) : known->second.process;
+        // If the process is not known, the thread is about to exit.
+        threads_[tid] = {process, process != 0 ? State::stopped : State::running};
         return true;
     }
-    // The thread that called execve(2) now has the id of its process.
-    unsigned long earlier_tid = 0;
-    if (get_event_message(tid, earlier_tid))
-        threads_.erase(static_cast<pid_t>(earlier_tid));
-    threads_[tid] = access_.permits(tid) ? State::stopped : State::forbidden;
+    // The thread that called execve(2) now has the id of its process, and all other
+    // threads have exited.
+    std::erase_if(threads_, [tid](const auto& each) {
+        return each.second.process == tid && each.first != tid;
+    });
+    const State after = access_.permits(tid) ? State::stopped : State::forbidden;
+    threads_[tid] = {tid, after, Clock::now()};
     return true;
 }
 
@@ -408,6 +512,8 @@ pid_t Broker::next_ready()
 // Never waits. The agent waits for the bell.
 std::int64_t Broker::wait_for_status()
 {
+    if ((int_arg(2) & ~(WNOHANG | __WALL)) != 0)
+        return -EINVAL;
     if (const auto kept = take_kept(pid_arg(0), true)) {
         put(kept->status.raw);
         add_state(kept->pid, kept->status);
@@ -430,7 +536,11 @@ std::int64_t Broker::wait_for_status()
 
 std::int64_t Broker::wait_for_report()
 {
+    // With WCONTINUED, the kernel would report running threads.
+    constexpr int permitted = WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL;
     const int options = int_arg(3);
+    if ((options & ~permitted) != 0 || (arg(0) != P_PID && arg(0) != P_ALL))
+        return -EINVAL;
     const pid_t wanted = arg(0) == P_PID ? pid_arg(1) : -1;
     if (const auto kept = take_kept(wanted, (options & WNOWAIT) == 0)) {
         siginfo_t report{};
@@ -470,8 +580,8 @@ void Broker::take_report()
     siginfo_t report{};
     if (::waitid(P_PID, static_cast<id_t>(tid), &report, WSTOPPED | WNOHANG | __WALL) ==
             0 &&
-        report.si_pid != 0 && reported_status(report).raw != int_arg(1) &&
-        note(tid, reported_status(report), true))
+        report.si_pid != 0 && note(tid, reported_status(report), true) &&
+        reported_status(report).raw != int_arg(1))
         kept_.push_back({tid, reported_status(report)});
 }
 
@@ -489,7 +599,7 @@ void Broker::add_state(pid_t tid, WaitStatus status)
 {
     const auto known = threads_.find(tid);
     StopState state{};
-    if (known == threads_.end() || known->second != State::stopped ||
+    if (known == threads_.end() || known->second.state != State::stopped ||
         !get_regs(tid, state.regs) || !get_mask(tid, state.mask))
         return;
     state.has_info = get_siginfo(tid, state.info) ? 1 : 0;
@@ -538,12 +648,14 @@ std::int64_t Broker::copy_descriptor()
     return 0;
 }
 
+// The process may gain rights by an exec between the check and the call. It keeps its real
+// user id then, so the processes of the domain may send it the same signal themselves.
 std::int64_t Broker::send_signal()
 {
     const pid_t pid = pid_arg(0);
     if (pid <= 0)
         return -EPERM;
-    if (status_number(read_proc_file(pid, "status"), "Tgid") == 0)
+    if (process_of(pid) == 0)
         return -ESRCH;
     if (!access_.permits(pid))
         return -EPERM;
@@ -562,14 +674,16 @@ std::int64_t Broker::send_signal()
     return result < 0 ? -errno : result;
 }
 
+// The processes are checked after the call, in case that they gain rights meanwhile.
 std::int64_t Broker::compare_memory()
 {
     constexpr std::uint64_t kcmp_vm = 1; // KCMP_VM
     const pid_t a = pid_arg(0), b = pid_arg(1);
+    const long result = ::syscall(SYS_kcmp, a, b, kcmp_vm, 0, 0);
+    const int error = errno;
     if (arg(2) != kcmp_vm || !access_.permits(a) || !access_.permits(b))
         return -EPERM;
-    const long result = ::syscall(SYS_kcmp, a, b, kcmp_vm, 0, 0);
-    return result < 0 ? -errno : result;
+    return result < 0 ? -error : result;
 }
 
 // The process enters its jail before it reads anything from the agent.
@@ -605,6 +719,8 @@ void run_broker(Fd socket, pid_t agent, TrustDomain domain)
     ::prctl(PR_SET_NAME, "ptrace-broker");
     ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &max_send_wait,
+                 sizeof max_send_wait);
     for (int signal : {SIGIO, SIGALRM, SIGTERM})
         ::signal(signal, SIG_IGN);
     struct sigaction action {};

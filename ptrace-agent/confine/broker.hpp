@@ -12,10 +12,18 @@
 //
 // A target may execute a program that gains rights, for example su. The kernel reports
 // this exec before the program runs. After such a report, the broker permits only
-// PTRACE_DETACH. If the agent continues the thread instead, the broker detaches from it,
-// and reports its exit to the agent. A request for a thread's registers or signals is
-// permitted only after the thread's last stop was reported. So the agent cannot use a
-// thread in a program that gained rights before the broker has noticed this.
+// PTRACE_DETACH. If the agent continues the thread instead, or does nothing for two
+// seconds, the broker detaches from the thread, and reports its exit to the agent.
+//
+// The agent cannot use the program before the broker has noticed the exec:
+//   - A request for a thread's registers or signals is permitted only after the thread's
+//     last stop was reported.
+//   - If another thread than the leader executes a program, it gets the id of the leader,
+//     which may have been stopped. The kernel refuses requests for this id until the
+//     report of the exec is consumed (since Linux 5.13, and in the stable kernels of that
+//     time). The broker examines each report that it consumes.
+//   - The agent cannot remove PTRACE_O_TRACEEXEC. Without it, the kernel does not report
+//     an exec.
 //
 // The broker exits when the agent exits, and the kernel then detaches from all targets.
 // If the broker is killed, the agent exits. Both cases are like the death of an agent
