@@ -24,6 +24,7 @@
 //     time). The broker examines each report that it consumes.
 //   - The agent cannot remove PTRACE_O_TRACEEXEC. Without it, the kernel does not report
 //     an exec.
+//   - A descriptor of /proc/PID/mem remains that of the earlier program.
 //
 // The broker exits when the agent exits, and the kernel then detaches from all targets.
 // If the broker is killed, the agent exits. Both cases are like the death of an agent

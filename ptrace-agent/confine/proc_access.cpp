@@ -289,13 +289,16 @@ std::string ProcAccess::read_link(std::string_view path, int& error) const
 
 OpenedFile ProcAccess::reopen(Fd readable)
 {
-    struct stat info {};
     const int flags = ::fcntl(readable.get(), F_GETFL);
-    if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY ||
-        ::fstat(readable.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY)
         return {Fd(), EACCES};
     if ((flags & O_ACCMODE) == O_RDONLY)
         return {std::move(readable), 0};
+    // Only a file in memory has seals. Another file must not be opened again. For
+    // example, /proc/PID/mem would then be the memory of the program that the process
+    // executes now.
+    if (::fcntl(readable.get(), F_GET_SEALS) < 0)
+        return {Fd(), EACCES};
     const std::string path = "/proc/self/fd/" + std::to_string(readable.get());
     Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     const int error = file ? 0 : errno;

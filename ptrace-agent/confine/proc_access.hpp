@@ -40,8 +40,8 @@ public:
     // Returns the destination of a link. Returns "" and sets `error` to an errno if it is
     // not available.
     std::string read_link(std::string_view path, int& error) const;
-    // Returns a read-only descriptor of a file that the agent can already read. The
-    // caller passes a descriptor that it received from the agent.
+    // Returns a read-only descriptor of a file in memory (memfd_create(2)) that the agent
+    // can already read. The caller passes a descriptor that it received from the agent.
     static OpenedFile reopen(Fd readable);
 
 private:

@@ -24,6 +24,7 @@
 #include <gtest/gtest.h>
 #include <optional>
 #include <string>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
@@ -176,6 +177,13 @@ public:
     {
         send(SYS_ptrace, {PTRACE_SETREGS, word(tid)},
              std::as_bytes(std::span(&regs, 1)));
+    }
+    // Opens a file in /proc/PID.
+    Fd open(pid_t pid, const char* name, int flags)
+    {
+        const std::string path = proc_path(pid, name);
+        send(SYS_openat, {0, 0, word(flags)}, std::as_bytes(std::span(path)));
+        return receive() == 0 ? std::move(file) : Fd();
     }
     // Returns the status of a stop or an exit that is available. The report is not
     // consumed.
@@ -336,6 +344,29 @@ TEST_F(Broker, RefusesOptionsThatWouldHideAnExec)
     EXPECT_EQ(broker_->trace(PTRACE_SETOPTIONS, pid(), 0, PTRACE_O_TRACESYSGOOD),
               -EPERM);
     EXPECT_EQ(broker_->trace(PTRACE_SETOPTIONS, pid(), 0, PTRACE_O_TRACEEXEC), 0);
+}
+
+TEST_F(Broker, OpensNoMemoryOfAProgramThroughADescriptorOfTheEarlierProgram)
+{
+    const auto at = static_cast<off_t>(broker_->regs.rsp);
+    const Fd mem = broker_->open(pid(), "mem", O_RDWR);
+    std::uint64_t value = 0;
+    ASSERT_EQ(::pread(mem.get(), &value, sizeof value, at),
+              static_cast<ssize_t>(sizeof value));
+    broker_->send(SYS_openat, {}, {}, mem.get());
+    EXPECT_EQ(broker_->receive(), -EACCES);
+    target_->execute();
+    broker_->send(SYS_openat, {}, {}, mem.get());
+    EXPECT_EQ(broker_->receive(), -EACCES);
+    EXPECT_FALSE(broker_->open(pid(), "mem", O_RDONLY));
+    // The earlier program's memory no longer exists.
+    EXPECT_EQ(::pread(mem.get(), &value, sizeof value, at), 0);
+    EXPECT_EQ(::pwrite(mem.get(), &value, sizeof value, at), 0);
+
+    const Fd own(::memfd_create("own", MFD_CLOEXEC));
+    broker_->send(SYS_openat, {}, {}, own.get());
+    EXPECT_EQ(broker_->receive(), 0);
+    EXPECT_EQ(::fcntl(broker_->file.get(), F_GETFL) & O_ACCMODE, O_RDONLY);
 }
 
 TEST_F(Broker, DetachesFromAProgramFromWhichTheAgentDoesNotDetach)
