@@ -209,7 +209,7 @@ C
     Program("x264", "x264", "exec x264 --quiet --threads 2 --frames 12 --input-res 64x48 --fps 10 -o out.264 raw.yuv 2>/dev/null",
             "seq 1 40000 | head -c 55296 > raw.yuv"),
     Program("imagemagick", "imagemagick", "convert -size 120x80 gradient:red-blue -blur 0x3 -rotate 30 out.ppm && "
-            "convert out.ppm -resize 50% -define png:exclude-chunks=date,time out.png && identify out.ppm"),
+            "convert out.ppm -resize 50% -define png:exclude-chunks=date,time out.png && identify -format '%m %wx%h %z %#\\n' out.ppm"),
     Program("sox", "sox", "exec sox -R -n -r 8000 out.wav synth 2 sine 300 vol 0.5 reverb"),
     Program("flac", "flac sox", "flac -s -f raw.wav -o out.flac && flac -s -t out.flac && flac -s -d -c --force-raw-format --endian=little --sign=signed out.flac | sha256sum",
             "sox -R -n -r 8000 raw.wav synth 2 sine 300-900"),
