@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <memory>
+#include <string_view>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -85,17 +86,34 @@ bool is_direct(const std::string& path)
            path.find("/cwd/") == std::string::npos;
 }
 
+// Opens /proc/PID/root if the path begins with it, and removes it from the path. With
+// RESOLVE_CACHED, the kernel does not follow this link.
+Fd take_root(std::string& path)
+{
+    constexpr std::string_view proc_folder = "/proc/", link = "/root/";
+    const std::size_t at = path.find(link);
+    if (!path.starts_with(proc_folder) || path.find('/', proc_folder.size()) != at)
+        return {};
+    const std::size_t rest = path.find_first_not_of('/', at + link.size());
+    Fd root(::open(path.substr(0, at + link.size()).c_str(),
+                   O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (root && rest != std::string::npos)
+        path.erase(0, rest);
+    return root;
+}
+
 // Finds the file with O_PATH if its name can be followed without waiting. `waits` is set
 // to true if it may be necessary to wait.
-Fd find_at_once(const std::string& path, bool& waits)
+Fd find_at_once(std::string path, bool& waits)
 {
     if (opens_directly || is_direct(path))
         return Fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    const Fd root = take_root(path);
     open_how how{};
     how.flags = O_PATH | O_CLOEXEC;
     how.resolve = RESOLVE_CACHED;
-    Fd found(static_cast<int>(
-        ::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+    Fd found(static_cast<int>(::syscall(SYS_openat2, root ? root.get() : AT_FDCWD,
+                                        path.c_str(), &how, sizeof how)));
     // EAGAIN: the kernel would have to read a directory, or to call a server. Old kernels
     // have no RESOLVE_CACHED, or no openat2().
     waits = !found && (errno == EAGAIN || errno == EINVAL || errno == ENOSYS);
