@@ -238,11 +238,11 @@ protected:
             GTEST_SKIP()
                 << "needs root, because only root may install a set-uid program";
         struct statvfs mount {};
-        std::string folder = "/tmp/broker_test.XXXXXX";
+        std::string folder = ::testing::TempDir() + "broker_test.XXXXXX";
         ASSERT_NE(::mkdtemp(folder.data()), nullptr);
         folder_ = folder;
         if (::statvfs(folder.c_str(), &mount) != 0 || (mount.f_flag & ST_NOSUID) != 0)
-            GTEST_SKIP() << "needs a file system without nosuid at /tmp";
+            GTEST_SKIP() << "needs a folder without nosuid for temporary files";
         const std::string program = folder + "/" + program_name;
         std::filesystem::copy_file("/bin/sleep", program);
         ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
