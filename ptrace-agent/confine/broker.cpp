@@ -114,7 +114,8 @@ private:
     void make_all_calls();
     std::int64_t trace();
     int attach(pid_t tid);
-    std::int64_t attach_to_all();
+    int admit(pid_t tid);
+    std::int64_t attach_to_all(pid_t process);
     bool leave(pid_t tid);
     void keep_exit(pid_t tid, std::optional<WaitStatus> stop);
     void forget_kept(pid_t tid);
@@ -273,7 +274,7 @@ std::int64_t Broker::serve()
     case relayed_rules:
         return start_rule_reader();
     case relayed_attach:
-        return attach_to_all();
+        return attach_to_all(pid_arg(0));
     default:
         return -EPERM;
     }
@@ -390,37 +391,44 @@ std::optional<Broker::Report> Broker::take_kept(pid_t wanted, bool consumed)
 // process again after attaching.
 int Broker::attach(pid_t tid)
 {
-    const pid_t process = process_of(tid);
-    if (process == 0)
+    if (process_of(tid) == 0)
         return ESRCH;
     if (!access_.permits(tid))
         return EPERM;
-    if (const int error = seize(tid); error != 0)
-        return error;
-    if (access_.permits(tid)) {
-        threads_[tid] = {process, State::running};
+    const int error = seize(tid);
+    return error != 0 ? error : admit(tid);
+}
+
+// Records a thread to which the broker has just attached. Returns 0, or an errno if the
+// agent may not trace it.
+int Broker::admit(pid_t tid)
+{
+    const bool permitted = access_.permits(tid);
+    threads_[tid] = {process_of(tid), permitted ? State::running : State::expelled};
+    if (permitted)
         return 0;
-    }
-    threads_[tid] = {process, State::expelled};
     ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     return EPERM;
 }
 
-// relayed_attach. Returns the number of threads for which the reply has a result.
-std::int64_t Broker::attach_to_all()
+// relayed_attach. A thread may have rights of its own, or its id may have been given to
+// another process. So the broker checks each thread after attaching.
+std::int64_t Broker::attach_to_all(pid_t process)
 {
-    std::array<pid_t, max_attached> tids{};
-    const std::size_t n = request_.head.n_bytes / sizeof(pid_t);
-    if (n == 0 || n > tids.size() || request_.head.n_bytes % sizeof(pid_t) != 0)
-        return -EINVAL;
-    std::memcpy(tids.data(), request_.bytes.data(), n * sizeof(pid_t));
-    std::size_t n_done = 0;
-    for (int error = 0; n_done < n && error != EINTR; ++n_done) {
-        error = attach(tids[n_done]);
-        std::memcpy(reply_.bytes.data() + n_done * sizeof error, &error, sizeof error);
-    }
-    reply_.head.n_bytes = static_cast<std::uint32_t>(n_done * sizeof(int));
-    return static_cast<std::int64_t>(n_done);
+    if (process_of(process) != process)
+        return -ESRCH;
+    if (!access_.permits(process))
+        return -EPERM;
+    // The kernel may have given the leader's id to another thread (execve(2)).
+    std::vector<SeizeResult> results = seize_threads(
+        process, [&](pid_t tid) { return tid != process && threads_.contains(tid); });
+    for (SeizeResult& each : results)
+        if (each.error == 0)
+            each.error = admit(each.tid);
+    reply_.head.n_bytes =
+        static_cast<std::uint32_t>(results.size() * sizeof(SeizeResult));
+    std::memcpy(reply_.bytes.data(), results.data(), reply_.head.n_bytes);
+    return 0;
 }
 
 std::int64_t Broker::make_ptrace_call(pid_t tid, const PtraceRequest& kind)

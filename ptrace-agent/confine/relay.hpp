@@ -22,9 +22,8 @@
 //                   targets, otherwise 0.
 //   relayed_rules   Starts a rule reader (rules/rule_reader.hpp). The reply contains its
 //                   socket.
-//   relayed_attach  Attaches to threads. The input is a list of thread ids (pid_t). The
-//                   output is a list of results of seize() (int), which ends after the
-//                   first EINTR.
+//   relayed_attach  Attaches to the threads of a process. The output is the list of
+//                   results (SeizeResult) of seize_threads() (hold/seize.hpp).
 #pragma once
 
 #include "base/fd.hpp"
@@ -58,8 +57,15 @@ struct RelayedResult {
 };
 
 constexpr std::size_t max_relayed_bytes = 4096;
-// The number of threads in a relayed_attach. The broker makes no other calls meanwhile.
-constexpr std::size_t max_attached = 64;
+
+// The result of an attempt to attach to a thread: 0, or an errno.
+struct SeizeResult {
+    pid_t tid = 0;
+    int error = 0;
+};
+// The number of results of a relayed_attach. The broker makes no other calls meanwhile.
+constexpr std::size_t max_attached = 256;
+static_assert(max_attached * sizeof(SeizeResult) <= max_relayed_bytes);
 
 // A message with its bytes and its descriptor. Signal handlers may use it.
 template <class Head> struct RelayMessage {

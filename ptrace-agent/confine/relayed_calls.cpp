@@ -513,21 +513,17 @@ pid_t relay_waitpid(pid_t pid, int& status, int options)
     return static_cast<pid_t>(result_of(wait_for_status(call)));
 }
 
-// At least one result is returned, so that the caller's loop over all threads ends.
-std::vector<int> relay_attach(std::span<const pid_t> tids)
+std::vector<SeizeResult> relay_attach(pid_t pid)
 {
     Call attach;
     attach.number = relayed_attach;
+    attach.args = {static_cast<std::uint64_t>(pid)};
     Exchange exchange(attach);
-    const auto some = tids.first(std::min(tids.size(), max_attached));
-    exchange.add(some.data(), some.size_bytes());
     if (const long error = exchange.run(); error < 0)
-        return {static_cast<int>(-error)};
-    std::vector<int> results(
-        std::clamp<std::size_t>(exchange.reply.head.n_bytes / sizeof(int), 1,
-                                some.size()),
-        ESRCH);
-    exchange.copy_output(results.data(), results.size() * sizeof(int));
+        return {{pid, static_cast<int>(-error)}};
+    std::vector<SeizeResult> results(
+        std::min(exchange.reply.head.n_bytes / sizeof(SeizeResult), max_attached));
+    exchange.copy_output(results.data(), results.size() * sizeof(SeizeResult));
     return results;
 }
 

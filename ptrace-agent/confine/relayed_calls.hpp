@@ -16,12 +16,12 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "ptrace-agent/confine/relay.hpp"
 
 #include <array>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <vector>
@@ -42,8 +42,8 @@ long relay_ptrace(int request, pid_t tid, std::uint64_t addr, void* data);
 int relay_waitid(idtype_t type, id_t id, siginfo_t& report, int options);
 pid_t relay_waitpid(pid_t pid, int& status, int options);
 
-// seize_in_turn() (hold/seize.hpp) in a confined agent.
-std::vector<int> relay_attach(std::span<const pid_t> tids);
+// seize_threads() (hold/seize.hpp) in a confined agent.
+std::vector<SeizeResult> relay_attach(pid_t pid);
 
 // Waits until the broker has made all calls that were sent without waiting for a reply.
 // The caller is about to do something that another process can observe, and that must

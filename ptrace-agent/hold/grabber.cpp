@@ -44,26 +44,22 @@ static void forget_replaced_leader(Tracees& tracees, Process& process)
 Result<Grabber::Pass> Grabber::seize_listed(Process& process, std::uint64_t ends)
 {
     const pid_t pid = process.pid;
-    std::vector<pid_t> tids = threads_of(pid);
-    std::erase_if(tids, [&](pid_t tid) {
-        return process.threads.count(tid) != 0 ||
-               tracees_.early_stops().count(tid) != 0;
-    });
-    // Threads with high ids are probably new, and will live longer than old ones.
-    std::ranges::sort(tids, std::greater());
     Pass pass = Pass::found_none;
-    for (std::span<const pid_t> rest = tids; !rest.empty();) {
+    for (bool more = true; more;) {
         if (ends != 0 && monotonic_ns() >= ends)
             return Pass::late;
-        const std::vector<int> errors = seize_in_turn(rest);
-        for (std::size_t i = 0; i < errors.size(); ++i) {
-            const pid_t tid = rest[i];
-            const int error = errors[i];
+        const std::vector<SeizeResult> results = seize_threads(pid, [&](pid_t tid) {
+            return process.threads.count(tid) != 0 ||
+                   tracees_.early_stops().count(tid) != 0;
+        });
+        more = false;
+        for (const auto& [tid, error] : results) {
             if (error == EINTR) // a thread waits in execve(2) for those seized so far
                 return Pass::interrupted;
             if (error == 0) {
                 tracees_.add_thread(process, tid).age = ThreadAge::known;
                 pass = Pass::found_some;
+                more = results.size() == max_attached;
                 continue;
             }
             if (const char state = error == ESRCH ? 'X' : thread_state(pid, tid);
@@ -72,14 +68,23 @@ Result<Grabber::Pass> Grabber::seize_listed(Process& process, std::uint64_t ends
                     pass = Pass::found_some;
                 continue;
             }
-            // The kernel seizes a new thread if its creator is seized.
-            if (status_number(thread_status(pid, tid), "TracerPid") !=
-                static_cast<std::uint64_t>(tracer_pid()))
-                return explain_refusal(pid, error);
+            return explain_refusal(pid, error);
         }
-        rest = rest.subspan(errors.size());
     }
     return pass;
+}
+
+static Error late_threads()
+{
+    return {Code::late, "it creates threads faster than dtrace can attach to them; "
+                        "nothing in the process was changed"};
+}
+
+static Error late_exec(std::uint64_t timeout_ns)
+{
+    return {Code::late, "its exec did not finish within " +
+                            std::to_string(timeout_ns / 1'000'000'000) +
+                            " s; nothing in the process was changed, so try again"};
 }
 
 // Repeats passes over the list of threads until a pass finds no new thread. This is
@@ -96,12 +101,8 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
         if (!pass)
             return pass.error();
         if (*pass == Pass::late)
-            return Error{Code::late,
-                         interrupted
-                             ? "its exec did not finish in time; nothing in the "
-                               "process was changed, so try again"
-                             : "it creates threads faster than dtrace can attach "
-                               "to them; nothing in the process was changed"};
+            return interrupted ? late_exec(tracees_.exec_timeout_ns(pid))
+                               : late_threads();
         if (*pass == Pass::interrupted && !interrupted) {
             interrupted = true;
             ends = monotonic_ns() + tracees_.exec_timeout_ns(pid);
@@ -373,7 +374,7 @@ Reply Grabber::grab_once(pid_t pid, const Fd& requested)
     if (!seized)
         return refused();
     std::unique_ptr<StoppedWorld> world;
-    if (auto all = stop_seized(pid, no_guests, seize_ends); all)
+    if (auto all = stop_seized(pid, no_guests); all)
         world = std::move(*all);
     else
         seized = all.error();
@@ -387,9 +388,10 @@ Reply Grabber::grab_once(pid_t pid, const Fd& requested)
 // Stops all threads of a process that was seized, and of the processes that share its
 // memory. Seizes the threads that were missed. Waits for a thread that is inside
 // execve(2).
-Result<std::unique_ptr<StoppedWorld>>
-Grabber::stop_seized(pid_t pid, std::set<pid_t>& no_guests, std::uint64_t seize_ends)
+Result<std::unique_ptr<StoppedWorld>> Grabber::stop_seized(pid_t pid,
+                                                           std::set<pid_t>& no_guests)
 {
+    constexpr std::uint64_t seize_timeout_ns = 10'000'000'000;
     const Error exited{Code::not_found, "it exited during the attempt"};
     Result<Ok> seized = Ok{};
     std::unique_ptr<StoppedWorld> stopped;
@@ -399,6 +401,7 @@ Grabber::stop_seized(pid_t pid, std::set<pid_t>& no_guests, std::uint64_t seize_
         if (process == nullptr)
             return false;
         bool missed = false;
+        std::uint64_t seize_ends = monotonic_ns() + stop_timeout_ns;
         for (pid_t member : members_of(*process->space)) {
             Process* each = tracees_.find_process(member);
             if (!seized || each == nullptr || !has_missed_thread(*each))
@@ -416,8 +419,8 @@ Grabber::stop_seized(pid_t pid, std::set<pid_t>& no_guests, std::uint64_t seize_
             seized = guests.error();
         return missed || !guests || *guests;
     };
-    const std::uint64_t timeout_ns = tracees_.exec_timeout_ns(pid);
-    const std::uint64_t ends = monotonic_ns() + timeout_ns;
+    bool in_exec = false;
+    const std::uint64_t began = monotonic_ns();
     do {
         stopped.reset();
         const Process* process = tracees_.find_process(pid);
@@ -427,15 +430,15 @@ Grabber::stop_seized(pid_t pid, std::set<pid_t>& no_guests, std::uint64_t seize_
             return seized.error();
         // At the end of a session, the process is stopped to be released.
         Sessions& sessions = tracees_.sessions();
-        if (monotonic_ns() > ends ||
+        const std::uint64_t timeout_ns =
+            in_exec ? tracees_.exec_timeout_ns(pid) : seize_timeout_ns;
+        if (monotonic_ns() - began > timeout_ns ||
             (sessions.is_serving() && sessions.check_in_wait()))
-            return Error{Code::late,
-                         "its exec did not finish within " +
-                             std::to_string(timeout_ns / 1'000'000'000) +
-                             " s; nothing in the process was changed, so try again"};
+            return in_exec ? late_exec(timeout_ns) : late_threads();
         space = process->space;
         stopped = std::make_unique<StoppedWorld>(tracees_, space);
-    } while (await_exec(*space) || seize_missed());
+        in_exec = await_exec(*space);
+    } while (in_exec || seize_missed());
     if (tracees_.find_process(pid) == nullptr)
         return exited;
     return stopped;
@@ -480,7 +483,7 @@ Result<std::unique_ptr<StoppedWorld>> Grabber::grab_again(pid_t pid)
         return failed(seized.error());
     if (auto guests = seize_guests(pid, no_guests); !guests)
         return failed(guests.error());
-    auto world = stop_seized(pid, no_guests, seize_ends);
+    auto world = stop_seized(pid, no_guests);
     if (!world)
         return failed(world.error());
     learn_signals(**world);

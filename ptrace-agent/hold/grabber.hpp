@@ -43,8 +43,8 @@ public:
     std::vector<pid_t> with_layout(pid_t target);
 
 private:
-    Result<std::unique_ptr<StoppedWorld>>
-    stop_seized(pid_t pid, std::set<pid_t>& no_guests, std::uint64_t seize_ends);
+    Result<std::unique_ptr<StoppedWorld>> stop_seized(pid_t pid,
+                                                      std::set<pid_t>& no_guests);
     void leave_again(const std::shared_ptr<AddressSpace>& space);
     Reply grab_once(pid_t pid, const Fd& requested);
     enum class Pass : std::uint8_t {

@@ -6,16 +6,25 @@
 #include "ptrace-agent/confine/confinement.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
+#include <functional>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 namespace dt::agent {
+
+// Returns whether this process, or its broker, traces the thread.
+static bool is_traced(pid_t pid, pid_t tid)
+{
+    return status_number(thread_status(pid, tid), "TracerPid") ==
+           static_cast<std::uint64_t>(tracer_pid());
+}
 
 static sigjmp_buf leave;
 static volatile sig_atomic_t in_seize;
@@ -73,22 +82,35 @@ int seize(pid_t tid, int options)
     in_seize = 0;
     interrupt_every(timer, 0);
     // The signal may have arrived after the call succeeded.
-    if (error == EINTR && status_number(thread_status(tid, tid), "TracerPid") ==
-                              static_cast<std::uint64_t>(tracer_pid()))
+    if (error == EINTR && is_traced(tid, tid))
         error = 0;
     return error;
 }
 
-std::vector<int> seize_in_turn(std::span<const pid_t> tids)
+std::vector<SeizeResult> seize_threads(pid_t pid,
+                                       const std::function<bool(pid_t)>& is_known)
 {
     if (relays_calls())
-        return relay_attach(tids);
-    std::vector<int> results;
+        return relay_attach(pid);
+    std::vector<pid_t> tids = threads_of(pid);
+    std::erase_if(tids, is_known);
+    // Threads with high ids are probably new, and will live longer than old ones.
+    std::ranges::sort(tids, std::greater());
+    std::vector<SeizeResult> results;
+    std::vector<pid_t> refused;
     for (const pid_t tid : tids) {
-        results.push_back(seize(tid));
-        if (results.back() == EINTR)
+        const int error = seize(tid);
+        if (error == EPERM)
+            refused.push_back(tid);
+        else
+            results.push_back({tid, error});
+        if (error == EINTR || results.size() == max_attached)
             break;
     }
+    std::erase_if(refused, [pid](pid_t tid) { return is_traced(pid, tid); });
+    for (const pid_t tid : refused)
+        if (results.size() < max_attached)
+            results.push_back({tid, EPERM});
     return results;
 }
 

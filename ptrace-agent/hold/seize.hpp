@@ -7,9 +7,10 @@
 // signal does not end the agent's wait, because the kernel restarts the call.
 #pragma once
 
+#include "ptrace-agent/confine/relay.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 
-#include <span>
+#include <functional>
 #include <sys/types.h>
 #include <vector>
 
@@ -21,9 +22,15 @@ namespace dt::agent {
 // because other processes use all CPUs, is not interrupted.
 int seize(pid_t tid, int options = seize_options);
 
-// Attaches to some of the threads, in this order, with seize(). Returns at least one
-// result, and nothing after EINTR. A confined agent needs only one message for up to
-// max_attached threads. This matters for threads that exit soon.
-std::vector<int> seize_in_turn(std::span<const pid_t> tids);
+// Attaches to threads of a process that are not traced yet. Threads for which `is_known`
+// returns true are skipped, as are those to which the kernel has attached this process
+// because their creator was traced. Returns at most max_attached results, and nothing
+// after EINTR.
+//
+// A thread may exit soon after the list of threads is read. So this function calls
+// nothing but seize() until it has tried all of them, and begins with the newest threads.
+// In a confined agent, the broker does this. It skips the threads that it knows.
+std::vector<SeizeResult> seize_threads(pid_t pid,
+                                       const std::function<bool(pid_t)>& is_known);
 
 } // namespace dt::agent

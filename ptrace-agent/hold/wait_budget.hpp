@@ -34,7 +34,7 @@ public:
             return;
         limit_ns_ = limit_ns;
         spent_ns_ = 0;
-        ran_ns_.clear();
+        seen_.clear();
         since_ns_ = monotonic_ns();
     }
     // Sets one budget for all later turns, because the agent gives up on the target.
@@ -49,13 +49,23 @@ public:
         return spent_ns_ + (n_waits_ != 0 ? monotonic_ns() - since_ns_ : 0);
     }
     bool is_spent() const { return spent_ns() >= limit_ns_; }
-    // Returns how much CPU time a thread has used after the budget was spent, in ns.
-    // `ran_ns` is the thread's total CPU time. After restart(), the first call for a
-    // thread returns 0, and later calls return the time since the first call. Must be
-    // called only while the budget is spent.
-    std::uint64_t run_since_spent(pid_t tid, std::uint64_t ran_ns)
+    // A thread's time after the budget was spent, in ns.
+    struct SinceSpent {
+        std::uint64_t ran_ns = 0;    // CPU time
+        std::uint64_t asleep_ns = 0; // since it last ran or was runnable
+    };
+    // `ran_ns` is the thread's total CPU time, and `is_runnable` is whether it runs or
+    // waits for a processor now. After restart(), the first call for a thread returns
+    // zeros, and later calls return the time since the first call. Must be called only
+    // while the budget is spent.
+    SinceSpent since_spent(pid_t tid, std::uint64_t ran_ns, bool is_runnable)
     {
-        return ran_ns - ran_ns_.try_emplace(tid, ran_ns).first->second;
+        const std::uint64_t now = monotonic_ns();
+        Seen& seen = seen_.try_emplace(tid, Seen{ran_ns, ran_ns, now}).first->second;
+        if (is_runnable || ran_ns != seen.last_ran_ns)
+            seen.runnable_at_ns = now;
+        seen.last_ran_ns = ran_ns;
+        return {ran_ns - seen.first_ran_ns, now - seen.runnable_at_ns};
     }
 
     class Wait {
@@ -85,9 +95,12 @@ private:
     // The time at which the outermost wait began or the budget was set, whichever was
     // later.
     std::uint64_t since_ns_ = 0;
-    // For each thread, its CPU time at the first call to run_since_spent() after
-    // restart().
-    std::unordered_map<pid_t, std::uint64_t> ran_ns_;
+    // The calls to since_spent() for a thread after restart().
+    struct Seen {
+        std::uint64_t first_ran_ns = 0, last_ran_ns = 0; // CPU time
+        std::uint64_t runnable_at_ns = 0;                // CLOCK_MONOTONIC
+    };
+    std::unordered_map<pid_t, Seen> seen_;
     int n_waits_ = 0;
     bool given_up_ = false;
 };

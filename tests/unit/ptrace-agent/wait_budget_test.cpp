@@ -58,4 +58,24 @@ TEST(WaitBudget, IsNotRefilledAfterTheLastBudgetIsSet)
     EXPECT_TRUE(budget.is_spent());
 }
 
+// A thread may be seen asleep for a moment only, for example because it has just stopped.
+TEST(WaitBudget, CountsTheSleepSinceAThreadWasLastRunnable)
+{
+    constexpr pid_t tid = 1, other = 2;
+    WaitBudget budget;
+    EXPECT_EQ(budget.since_spent(tid, 5 * ms, false).asleep_ns, 0u);
+    wait_ms(budget, 20);
+    EXPECT_GE(budget.since_spent(tid, 5 * ms, false).asleep_ns, 20 * ms);
+    EXPECT_EQ(budget.since_spent(other, 7 * ms, false).asleep_ns, 0u);
+    EXPECT_EQ(budget.since_spent(tid, 5 * ms, true).asleep_ns, 0u);
+    wait_ms(budget, 20);
+    EXPECT_GE(budget.since_spent(tid, 5 * ms, false).asleep_ns, 20 * ms);
+    // It has run between the two looks.
+    const auto ran = budget.since_spent(tid, 8 * ms, false);
+    EXPECT_EQ(ran.asleep_ns, 0u);
+    EXPECT_EQ(ran.ran_ns, 3 * ms);
+    budget.restart(0);
+    EXPECT_EQ(budget.since_spent(tid, 9 * ms, false).ran_ns, 0u);
+}
+
 } // namespace dt::agent
