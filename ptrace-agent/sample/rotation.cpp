@@ -15,7 +15,7 @@ void Rotation::begin()
     idle_first_ = ++n_ticks_ % ticks_until_idle_first == 0;
 }
 
-std::optional<pid_t> Rotation::take(std::deque<Entry>& from, std::size_t& n_left)
+pid_t Rotation::take(std::deque<Entry>& from, std::size_t& n_left)
 {
     --n_left;
     current_ = from.front();
@@ -32,6 +32,8 @@ std::optional<pid_t> Rotation::next()
     }
     if (n_busy_left_ != 0)
         return take(busy_, n_busy_left_);
+    if (std::size_t n_new = new_.size(); n_new != 0)
+        return take(new_, n_new);
     if (n_idle_left_ != 0)
         return take(idle_, n_idle_left_);
     return std::nullopt;

@@ -5,9 +5,10 @@
 //                                         └──> asleep: becomes idle after 64 times
 //
 // A tick is too short to examine thousands of threads. Busy threads, which ran
-// recently, are examined first, once per tick. Idle threads are examined in the
-// remaining time, one after the other. In every eighth tick an idle thread is examined
-// first, so that the agent always finds threads that start to run.
+// recently, are examined first, once per tick. Then new threads are examined, because any
+// of them may be running. Idle threads are examined in the remaining time, one after the
+// other. In every eighth tick an idle thread is examined first, so that the agent always
+// finds threads that start to run.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,20 @@ class Rotation {
 public:
     enum class Found { running, asleep, unknown };
 
-    // Adds a thread, which is initially idle.
-    void add(pid_t tid) { idle_.push_back({tid, 0}); }
+    void add(pid_t tid) { new_.push_back({tid, 0}); }
     void begin(); // begins a tick
     // Returns the next thread of this tick, or nothing once all have been examined. The
     // caller reports the thread's state with seen(), unless the thread has exited.
     std::optional<pid_t> next();
     void seen(Found found);
+    // Returns whether next() would return a thread that was never examined.
+    bool is_new_next() const
+    {
+        return !new_.empty() && n_busy_left_ == 0 &&
+               !(idle_first_ && n_idle_left_ != 0);
+    }
+    // In this tick, next() will return only new threads.
+    void skip_known() { n_busy_left_ = n_idle_left_ = 0; }
     std::size_t n_busy() const { return busy_.size(); }
     std::size_t n_busy_left() const { return n_busy_left_; }
 
@@ -36,9 +44,9 @@ private:
         pid_t tid;
         std::uint8_t n_asleep; // times found asleep since it last ran
     };
-    std::optional<pid_t> take(std::deque<Entry>& from, std::size_t& n_left);
+    pid_t take(std::deque<Entry>& from, std::size_t& n_left);
 
-    std::deque<Entry> busy_, idle_;
+    std::deque<Entry> new_, busy_, idle_;
     std::size_t n_busy_left_ = 0, n_idle_left_ = 0; // to be examined in this tick
     unsigned n_ticks_ = 0;
     Entry current_{};

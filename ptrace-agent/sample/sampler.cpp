@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <optional>
 
 namespace dt::agent {
 
@@ -27,11 +28,11 @@ std::string Sampler::Sampling::left_out() const
            "all samples";
 }
 
-void Sampler::Sampling::leave_out_rest()
+void Sampler::Sampling::leave_out_known()
 {
     if (!due.empty())
         n_left_out += rotation.n_busy_left();
-    due.clear();
+    rotation.skip_known();
 }
 
 Result<std::string> Sampler::start(unsigned session,
@@ -103,7 +104,7 @@ void Sampler::begin_tick_if_due()
         }
         if (due.empty())
             continue;
-        sampling.leave_out_rest();
+        sampling.leave_out_known();
         sampling.due = std::move(due);
         sampling.rotation.begin();
     }
@@ -168,15 +169,24 @@ bool Sampler::sample_some(unsigned session, Sampling& sampling)
 {
     constexpr int max_looks = 8; // threads to examine before stops are handled
     if (!sampling.budget.may_spend(monotonic_ns(), sampling.rotation.n_busy())) {
-        sampling.leave_out_rest();
-        return false;
+        sampling.leave_out_known();
+        if (!sampling.rotation.is_new_next()) {
+            sampling.due.clear();
+            return false;
+        }
     }
-    SampleMeter meter(sampling.budget);
+    // The first look at a thread costs less than attaching to it, and is not charged to
+    // the budget. Otherwise a running thread would be found late among thousands.
+    const bool looks_at_new = sampling.rotation.is_new_next();
+    std::optional<SampleMeter> meter;
+    if (!looks_at_new)
+        meter.emplace(sampling.budget);
     const std::uint64_t before = SampleMeter::now();
     if (tracees_.collect(Wait::poll))
         return true;
     const std::uint64_t wait_ns = SampleMeter::now() - before;
-    for (int i = 0; i < max_looks; ++i) {
+    for (int i = 0; i < max_looks && sampling.rotation.is_new_next() == looks_at_new;
+         ++i) {
         auto tid = sampling.rotation.next();
         if (!tid) {
             sampling.due.clear();

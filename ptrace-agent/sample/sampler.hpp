@@ -59,8 +59,9 @@ private:
         SampleBudget budget;
         std::uint64_t n_samples = 0, n_left_out = 0;
 
-        // Ends the tick, and counts the unexamined busy threads as skipped.
-        void leave_out_rest();
+        // Counts the busy threads that were not examined in this tick as skipped. Only new
+        // threads will be examined in the rest of the tick.
+        void leave_out_known();
         // Returns a message if more than 1 % of the samples were skipped.
         std::string left_out() const;
     };

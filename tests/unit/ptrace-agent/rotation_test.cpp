@@ -51,6 +51,37 @@ TEST(Rotation, ExaminesSleepingThreadsEvenIfARunningOneUsesTheWholeBudget)
     EXPECT_GE(looks[1], 60);
 }
 
+TEST(Rotation, ExaminesNewThreadsBeforeIdleOnes)
+{
+    Rotation rotation;
+    for (pid_t tid = 2; tid <= 100; ++tid)
+        rotation.add(tid);
+    std::map<pid_t, int> looks;
+    tick(rotation, 99, looks);
+    rotation.add(1);
+    looks.clear();
+    tick(rotation, 2, looks);
+    EXPECT_EQ(looks.count(1), 1u);
+    EXPECT_EQ(rotation.n_busy(), 1u);
+}
+
+TEST(Rotation, ExaminesOnlyNewThreadsIfTheKnownOnesAreSkipped)
+{
+    Rotation rotation;
+    rotation.add(1);
+    rotation.add(2);
+    std::map<pid_t, int> looks;
+    tick(rotation, 100, looks);
+    rotation.add(3);
+    rotation.begin();
+    EXPECT_FALSE(rotation.is_new_next());
+    rotation.skip_known();
+    EXPECT_TRUE(rotation.is_new_next());
+    EXPECT_EQ(rotation.next(), 3);
+    EXPECT_FALSE(rotation.is_new_next());
+    EXPECT_EQ(rotation.next(), std::nullopt);
+}
+
 TEST(Rotation, ForgetsThreadsThatHaveExited)
 {
     Rotation rotation;
