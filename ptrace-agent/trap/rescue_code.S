@@ -137,7 +137,13 @@ by_protection:				/* cannot open or write /proc/self/mem */
 	mov	$4096, %esi
 	mov	$5, %edx
 	syscall
-done:	ret				/* to the restorer */
+/*
+ * Returns to the program. The restorer of its action is not used: it may contain
+ * a breakpoint that another thread has not restored yet, and SIGTRAP is blocked
+ * here.
+ */
+done:	add	$8, %rsp
+	jmp	dt_rescue_restorer
 
 /*
  * Moves a pc in a slot to the program's text. If the copy has run, the new pc
@@ -195,10 +201,15 @@ in_slot:
 	jz	done
 	mov	16(%r8), %r10
 	mov	%r10, UC_MASK
-	ret
+	jmp	done
 
-/* Handles a SIGTRAP that is the program's own. */
+/*
+ * Handles a SIGTRAP that is the program's own. Only a tracer's step over a
+ * system call has the code TRAP_BRKPT, so the dead agent began it.
+ */
 chain:
+	cmpl	$1, SI_CODE
+	je	done
 	mov	16(%rbx), %rax		/* SIG_DFL, SIG_IGN or a handler */
 	cmp	$1, %rax
 	je	done
@@ -229,7 +240,7 @@ chain:
 9:	cmpl	$2, SI_CODE		/* a single-step that the dead agent began */
 	jne	die
 	andq	$~TRAP_FLAG, UC_FLAGS
-	ret
+	jmp	done
 die:	xor	%eax, %eax		/* end the program with SIGTRAP */
 	sub	$40, %rsp
 	mov	%rax, (%rsp)
@@ -253,7 +264,7 @@ die:	xor	%eax, %eax		/* end the program with SIGTRAP */
 	mov	$5, %edx
 	mov	$234, %eax		/* tgkill; delivered after sigreturn */
 	syscall
-	ret
+	jmp	done
 
 /* Unwinders recognize a signal frame by these bytes. */
 	.p2align 4

@@ -275,6 +275,57 @@ def no_handler_interrupts_the_one_that_restores_the_text(t):
             target.communicate(timeout=20)
             equal(target.returncode, 0, f"status of the target, round {round}")
 
+# The program returns from its SIGTRAP handler through a function of its own, like Go's programs. From the second line of
+# stdin on, it can open no files.
+OWN_RESTORER = r"""
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+void leave_handler(void);
+__asm__(".text\n.type leave_handler, @function\nleave_handler: mov $15, %eax\nsyscall\n"
+        ".size leave_handler, . - leave_handler");
+__attribute__((noinline)) int work(int x) { __asm__ volatile(""); return x + 1; }
+static void on_trap(int signal) { (void)signal; }
+int main(void)
+{
+    struct { void (*handler)(int); unsigned long flags; void (*restorer)(void); unsigned long mask; }
+        action = {on_trap, 0x04000000, leave_handler, 0}; // SA_RESTORER
+    struct rlimit none = {0, 0};
+    syscall(SYS_rt_sigaction, SIGTRAP, &action, 0, 8);
+    for (int n = 0; getchar() != EOF; n++) {
+        if (n > 0)
+            setrlimit(RLIMIT_NOFILE, &none);
+        printf("%d\n", work(n)), fflush(stdout);
+    }
+    return 0;
+}
+"""
+
+def a_probe_in_the_programs_restorer_does_not_kill_it(t):
+    """The handler that restores the text cannot open /proc/self/mem here, so it restores only the breakpoint in work().
+    The breakpoint in leave_handler() remains, as it does for a moment if several threads restore the text."""
+    need("gcc")
+    source, program = t.scratch / "own_restorer.c", t.scratch / "own_restorer"
+    source.write_text(OWN_RESTORER)
+    subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
+    with held(subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as target, \
+         held(t.start("-qn", 'BEGIN { printf("begun\\n"); } '
+                      "pid$target:a.out:work:entry,pid$target:a.out:leave_handler:entry { @ = count(); }",
+                      "-x", "mechanism=int3", "-p", str(target.pid))) as dtrace:
+        def go_on(right, when):
+            target.stdin.write("\n")
+            target.stdin.flush()
+            equal(target.stdout.readline(), f"{right}\n", when)
+        equal(dtrace.stdout.readline(), "begun\n", "dtrace")
+        go_on(1, "while traced")
+        os.kill(agent_of(dtrace), signal.SIGKILL)
+        wait_until(lambda: agent_of(dtrace) == 0, what="the end of the agent")
+        go_on(2, "after the death of the agent")
+        go_on(3, "after the first breakpoint was restored")
+
 def breakpoints_beyond_the_handlers_table_are_reported(t):
     with held(subprocess.Popen(["sleep", "100"])) as target:
         wait_until(lambda: "libc.so.6" in pathlib.Path(f"/proc/{target.pid}/maps").read_text(), what="its libc")
@@ -330,7 +381,8 @@ def killing_the_agent_while_it_delivers_signals_harms_no_target(t):
             target.communicate(timeout=20)
             equal(target.returncode, 0, f"status of the target, round {round}")
 
-TESTS = [killing_the_agent_while_it_delivers_signals_harms_no_target,
+TESTS = [a_probe_in_the_programs_restorer_does_not_kill_it,
+         killing_the_agent_while_it_delivers_signals_harms_no_target,
          a_target_without_the_handler_is_reported, a_target_that_ends_with_the_agent_is_reported,
          breakpoints_beyond_the_handlers_table_are_reported, a_program_that_steps_over_its_own_traps_outlives_the_agent,
          no_handler_interrupts_the_one_that_restores_the_text,
