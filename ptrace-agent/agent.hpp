@@ -108,15 +108,17 @@ private:
     RuntimeLoader loader_{tracees_, injector_, bases_, rseq_};
     JumpWriter jumps_{tracees_, injector_, loader_};
     Sampler sampler_{tracees_, alarms_};
-    TrapSignals trap_signals_{tracees_, injector_};
+    TrapMask trap_mask_{tracees_, injector_};
+    TrapSignals trap_signals_{tracees_, injector_, trap_mask_};
     ClientWait client_wait_{tracees_, alarms_};
     LinkerWatch linker_{jumps_, client_wait_};
     Upcalls upcalls_{tracees_, bases_, linker_, client_wait_};
     ProbeContext probe_context_{trap_signals_, upcalls_};
     RuntimeExit runtime_exit_{tracees_, alarms_, upcalls_, probe_context_};
-    HitHandler hits_{tracees_, injector_, trap_signals_, linker_, client_wait_};
-    Follower follower_{tracees_, table_,        injector_, rseq_,
-                       jumps_,   trap_signals_, linker_,   client_wait_};
+    HitHandler hits_{tracees_,      injector_, trap_mask_,
+                     trap_signals_, linker_,   client_wait_};
+    Follower follower_{tracees_,   table_,        injector_, rseq_,       jumps_,
+                       trap_mask_, trap_signals_, linker_,   client_wait_};
     LeftMappings left_{tracees_, injector_, trap_signals_};
     Releaser releaser_{tracees_, table_,        injector_, trap_signals_,
                        hits_,    runtime_exit_, follower_, left_};
@@ -128,7 +130,7 @@ private:
     Attendance attendance_{tracees_, alarms_,      injector_, bases_,   rseq_, jumps_,
                            sampler_, client_wait_, releaser_, grabber_, table_};
     UprobeWatch uprobe_watch_{tracees_, alarms_, jumps_, client_wait_};
-    Launcher launcher_{tracees_, table_, trap_signals_, linker_, client_wait_};
+    Launcher launcher_{tracees_, table_, linker_, client_wait_};
     std::shared_ptr<AddressSpace> ended_; // memory of the process that exited last
 };
 

@@ -73,7 +73,7 @@ void Agent::handle_stop(Thread& thread)
     thread.interrupted = false;
     if (thread.age == ThreadAge::fresh) {
         thread.age = ThreadAge::known;
-        trap_signals_.learn_mask(thread);
+        TrapMask::learn(thread);
         rseq_.begin(thread);
         bases_.learn(thread);
     }
@@ -137,6 +137,8 @@ void Agent::go_on(Thread& thread, int signal)
                 return hits_.run_displaced(thread, *tp, user);
         }
     }
+    if (signal != 0 && trap_mask_.enter_handler(thread, signal))
+        return;
     thread.move_to(ThreadState::running);
     resume_thread(PTRACE_CONT, thread, signal);
     if (!has_deferred(thread) || thread.interrupted)
@@ -207,7 +209,8 @@ void Agent::handle_signal(Thread& thread, int signal)
     // has one byte, another process may have sent the SIGTRAP, so the siginfo is
     // examined.
     Tracepoint* tp = thread.process->space->tracepoints.find({user.rip - 1});
-    if (tp != nullptr && tp->written && tp->insn.length > 1) {
+    if (tp != nullptr && tp->written &&
+        (tp->insn.length > 1 || TrapMask::withholds(thread))) {
         hits_.handle(thread, *tp, user);
         return;
     }
@@ -238,6 +241,7 @@ void Agent::handle_signal(Thread& thread, int signal)
 void Agent::handle_vfork_done(Thread& parent)
 {
     parent.in_vfork = false;
+    TrapMask::learn(parent);
     // The vfork child used the parent's fs_base, so the runtime's table may contain the
     // child's ids.
     bases_.learn(parent);

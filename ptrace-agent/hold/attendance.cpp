@@ -418,7 +418,7 @@ void Attendance::come_back(StoppedWorld& world)
     AwayState& away = space.away;
     space.presence = Presence::attached;
     for (Thread* thread : tracees_.threads_in(space)) {
-        TrapSignals::learn_mask(*thread);
+        TrapMask::learn(*thread);
         bases_.learn(*thread);
     }
     rseq_.learn_again(space);
@@ -453,7 +453,7 @@ void Attendance::become_dormant(Process& process, Fd pidfd)
     for (const auto& session : tracees_.sessions().all())
         session->arena.free_shards_of(process.pid);
     before->forget_all();
-    process.trap_blocked.clear();
+    process.trap_records = {};
     process.trap_action = {};
     ++process.n_execs;
     AgentEvent event;

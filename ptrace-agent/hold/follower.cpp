@@ -3,6 +3,7 @@
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/trap/watched_calls.hpp"
 
 #include <sys/syscall.h>
 
@@ -80,13 +81,12 @@ bool Follower::follow(const Process& parent, pid_t child, WaitStatus status)
         tracees_.add_process(child, std::make_shared<AddressSpace>(child, table_));
     process.interests = std::move(interests);
     process.trap_action = parent.trap_action;
-    process.trap_blocked = parent.trap_blocked;
+    process.trap_records = parent.trap_records;
     process.inherited = std::move(inherited);
     Thread& thread = tracees_.add_thread(process, child);
     thread.move_to(ThreadState::pending);
     thread.age = ThreadAge::newborn;
     thread.status = status;
-    trap_signals_.learn_mask(thread);
     tracees_.add_ready(child);
     return true;
 }
@@ -154,7 +154,7 @@ void Follower::begin(Thread& newborn)
     bool unprotected = false;
     if (!fresh.empty() && !by_kernel) {
         unprotected = !trap_signals_.ensure_rescue(world);
-        trap_signals_.watch_sigaction(world);
+        watch_signal_calls(world);
     }
     const auto unwritten =
         unprotected ? fresh : space->tracepoints.write_breakpoints(fresh);
@@ -165,6 +165,8 @@ void Follower::begin(Thread& newborn)
         space->tracepoints.forget(*failed);
         ++n_lost;
     }
+    if (!space->rescue.installed()) // the child has no breakpoints
+        trap_mask_.show_all(world);
     space->statics.settle(*space);
     if (n_lost == 0)
         return;
@@ -273,7 +275,10 @@ void Follower::handle_new_task(Thread& parent)
             if (waited == Waited::stopped)
                 finish_step_in(child, parent.step);
         }
-        return tracees_.adopt(process, child);
+        tracees_.adopt(process, child);
+        if (Thread* thread = tracees_.find_thread(child))
+            TrapMask::inherit(parent, *thread);
+        return;
     }
     bool shared = same_memory(process.pid, child, event);
     if (event == PTRACE_EVENT_VFORK)
@@ -295,8 +300,11 @@ void Follower::handle_new_task(Thread& parent)
     Process& guest = tracees_.add_process(child, process.space);
     guest.parent = process.pid;
     guest.trap_action = process.trap_action;
+    guest.trap_records = process.trap_records;
     rseq_.allow(*guest.space);
     tracees_.adopt(guest, child);
+    if (Thread* thread = tracees_.find_thread(child))
+        TrapMask::inherit(parent, *thread);
 }
 
 void Follower::forked(Thread& parent, pid_t child)
@@ -319,7 +327,12 @@ void Follower::forked(Thread& parent, pid_t child)
         tracees_.detach_at_first_stop(child);
         return tracees_.give_up(*parent.process->space, late_child);
     }
-    if (!follow(*parent.process, child, status)) {
+    if (follow(*parent.process, child, status)) {
+        Thread* followed = tracees_.find_thread(child);
+        TrapMask::inherit(parent, *followed);
+        TrapMask::learn(*followed);
+    } else {
+        TrapMask::show_in(parent, child);
         parent.process->space->statics.lower_in(*parent.process->space, child);
         ptrace(PTRACE_DETACH, child, nullptr, nullptr);
     }
@@ -352,6 +365,7 @@ bool Follower::has_only_old_guests(const AddressSpace& space) const
 void Follower::begin_program(Thread& thread)
 {
     Process& process = *thread.process;
+    TrapMask::end_program(thread);
     for (auto& [tid, other] : process.threads) {
         if (other.get() == &thread)
             continue;
@@ -398,11 +412,10 @@ void Follower::begin_program(Thread& thread)
     }
     if (guest != 0 && has_only_old_guests(*before))
         tracees_.abandon(before);
-    process.trap_blocked.clear();
     // execve(2) resets a handler, but not SIG_IGN.
     if (process.trap_action.handler > 1)
         process.trap_action = TrapAction{true};
-    trap_signals_.learn_mask(thread);
+    TrapMask::learn(thread);
 }
 
 } // namespace dt::agent

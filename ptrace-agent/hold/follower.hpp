@@ -34,11 +34,11 @@ namespace dt::agent {
 class Follower {
 public:
     Follower(Tracees& tracees, TracepointTable& table, Injector& injector,
-             RseqAreas& rseq, JumpWriter& jumps, TrapSignals& trap_signals,
-             LinkerWatch& linker, ClientWait& client_wait)
+             RseqAreas& rseq, JumpWriter& jumps, TrapMask& trap_mask,
+             TrapSignals& trap_signals, LinkerWatch& linker, ClientWait& client_wait)
         : tracees_(tracees), table_(table), injector_(injector), rseq_(rseq),
-          jumps_(jumps), trap_signals_(trap_signals), linker_(linker),
-          client_wait_(client_wait)
+          jumps_(jumps), trap_mask_(trap_mask), trap_signals_(trap_signals),
+          linker_(linker), client_wait_(client_wait)
     {
     }
 
@@ -76,6 +76,7 @@ private:
     Injector& injector_;
     RseqAreas& rseq_;
     JumpWriter& jumps_;
+    TrapMask& trap_mask_;
     TrapSignals& trap_signals_;
     LinkerWatch& linker_;
     ClientWait& client_wait_;

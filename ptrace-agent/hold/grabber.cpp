@@ -287,7 +287,7 @@ void Grabber::learn_signals(StoppedWorld& world)
     AddressSpace& space = world.space();
     for (Thread* thread : tracees_.threads_in(space)) {
         if (thread->is_stopped())
-            trap_signals_.learn_mask(*thread);
+            TrapMask::learn(*thread);
     }
     if (Thread* thread = world.any_thread())
         trap_signals_.learn_action(*thread->process, *thread);

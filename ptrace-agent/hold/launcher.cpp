@@ -6,6 +6,7 @@
 #include "process/proc_files.hpp"
 #include "ptrace-agent/hold/refusals.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/trap/trap_mask.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -226,7 +227,7 @@ Reply Launcher::create(Reader& in)
     thread.held = true;
     thread.inside_exec = inside;
     thread.status = started->status;
-    trap_signals_.learn_mask(thread);
+    TrapMask::learn(thread);
     process.trap_action.known = true;
     std::string status = read_proc_file(pid, "status");
     if ((status_number(status, "SigIgn", 0, 16) & signal_bit(SIGTRAP)) != 0)

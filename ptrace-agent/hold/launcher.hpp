@@ -13,7 +13,6 @@
 #include "ptrace-agent/hold/client_wait.hpp"
 #include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/plant/linker.hpp"
-#include "ptrace-agent/trap/trap_signals.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
 #include <string>
@@ -22,10 +21,9 @@ namespace dt::agent {
 
 class Launcher {
 public:
-    Launcher(Tracees& tracees, TracepointTable& table, TrapSignals& trap_signals,
-             LinkerWatch& linker, ClientWait& client_wait)
-        : tracees_(tracees), table_(table), trap_signals_(trap_signals),
-          linker_(linker), client_wait_(client_wait)
+    Launcher(Tracees& tracees, TracepointTable& table, LinkerWatch& linker,
+             ClientWait& client_wait)
+        : tracees_(tracees), table_(table), linker_(linker), client_wait_(client_wait)
     {
     }
 
@@ -44,7 +42,6 @@ private:
 
     Tracees& tracees_;
     TracepointTable& table_;
-    TrapSignals& trap_signals_;
     LinkerWatch& linker_;
     ClientWait& client_wait_;
 };

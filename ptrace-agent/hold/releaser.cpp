@@ -64,6 +64,7 @@ void Releaser::detach_thread(Thread& thread, int signal)
         return tracees_.go_on(thread, signal);
     }
     remove_gs_key(tid, thread.gs_key);
+    TrapMask::show(thread);
     ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal));
     tracees_.remove_thread(thread);
 }

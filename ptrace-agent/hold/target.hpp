@@ -20,6 +20,7 @@
 #include "ptrace-agent/address_space.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/sessions.hpp"
+#include "ptrace-agent/trap/trap_records.hpp"
 
 #include <cassert>
 #include <csignal>
@@ -131,6 +132,11 @@ struct Thread {
     Step step;
     TargetAddr slot_holds;                  // the site of the instruction in its slot
     std::vector<TrapHandler> trap_handlers; // still running, the innermost is last
+    MaskRecords trap_masks;  // whether it blocks SIGTRAP, for masks that it has set
+    bool hides_trap = false; // the kernel's mask omits SIGTRAP (TrapMask)
+    // A SIGTRAP of the program is pending while the program blocks SIGTRAP, so SIGTRAP
+    // is also blocked in the kernel.
+    bool trap_waits = false;
     // The site of an interrupted system call that will be restarted. The next hit of
     // the site belongs to the same call.
     std::optional<TargetAddr> restarting;
@@ -172,9 +178,6 @@ struct Thread {
 private:
     ThreadState state_ = ThreadState::running;
 };
-
-// The kernel's struct sigaction: handler, flags, restorer, mask.
-using KernelAction = std::array<std::uint64_t, 4>;
 
 // The program's action for SIGTRAP. If a breakpoint is hit while SIGTRAP is blocked or
 // ignored, the kernel resets the action, and the agent restores it.
@@ -256,10 +259,7 @@ struct Process {
     pid_t parent = 0;      // for a vfork child: the process whose memory it shares
     Inheritance inherited; // for a followed child until its probes are planted
     TrapAction trap_action;
-    // The key is a signal mask without SIGTRAP. The value says whether threads with
-    // this mask also block SIGTRAP. Nothing is recorded when a thread hits a
-    // breakpoint, because the kernel has then unblocked SIGTRAP.
-    std::unordered_map<std::uint64_t, bool> trap_blocked;
+    TrapRecords trap_records;
 };
 
 // Resumes a stopped thread. Delivers `signal`, or Thread::delivers if `signal` is 0.

@@ -6,6 +6,7 @@
 #include "ptrace-agent/hold/guests.hpp"
 #include "ptrace-agent/hold/refusals.hpp"
 #include "ptrace-agent/plant/linker.hpp"
+#include "ptrace-agent/trap/watched_calls.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -370,7 +371,7 @@ Result<Ok> Planter::write(Planting& p)
     bool unprotected = false;
     if (!work.fresh.empty() && p.mechanism != Mechanism::uprobe) {
         unprotected = !trap_signals_.ensure_rescue(*p.stopped);
-        trap_signals_.watch_sigaction(*p.stopped);
+        watch_signal_calls(*p.stopped);
     }
     if (space.budget.given_up())
         return late_thread();

@@ -51,6 +51,7 @@ public:
         library_change,     // the dynamic linker's r_brk
         sigaction_function, // libc's sigaction()
         sigaction_call,     // a program's own rt_sigaction(2)
+        mask_call,          // rt_sigprocmask(2) in the program or in libc
         once,               // the address up to which the launcher runs a command
     };
 

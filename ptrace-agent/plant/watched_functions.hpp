@@ -15,7 +15,7 @@ struct WatchedFunctions {
         bool known() const { return debug.value != 0; }
     };
     Linker linker;
-    bool sigaction = false; // TrapSignals::watch_sigaction() was called
+    bool signal_calls = false; // watch_signal_calls() was called
 };
 
 } // namespace dt::agent

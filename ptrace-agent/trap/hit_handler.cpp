@@ -6,6 +6,8 @@
 #include "ptrace-agent/host.hpp"
 #include "ptrace-agent/inject/our_code.hpp"
 
+#include <sys/syscall.h>
+
 namespace dt::agent {
 
 void HitHandler::handle(Thread& thread, Tracepoint& tp, user_regs_struct& user)
@@ -21,15 +23,20 @@ void HitHandler::handle(Thread& thread, Tracepoint& tp, user_regs_struct& user)
     thread.restarting.reset();
     if (!restarted && !tp.firings.empty())
         fire(thread, tp, from_user_regs(user));
-    if (trap_signals_.make_sigaction(thread, tp, user)) {
+    if (trap_mask_.make_sigprocmask(thread, tp, user) ||
+        trap_signals_.make_sigaction(thread, tp, user)) {
         if (tracees_.find_thread(tid) == &thread)
             tracees_.go_on(thread);
         return;
     }
     if (tp.purpose == Tracepoint::sigaction_function ||
-        tp.purpose == Tracepoint::sigaction_call)
+        (tp.purpose == Tracepoint::sigaction_call && user.rax == SYS_rt_sigaction)) {
         trap_signals_.see_sigaction(thread, from_user_regs(user),
                                     tp.purpose == Tracepoint::sigaction_call);
+        trap_mask_.begin_sigaction(thread, user.rdi);
+        if (tracees_.find_thread(tid) != &thread)
+            return;
+    }
     if (tp.purpose == Tracepoint::library_change && linker_.handle_change(thread)) {
         client_wait_.hold(thread);
         thread.reenter = true;

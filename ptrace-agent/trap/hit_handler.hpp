@@ -32,10 +32,10 @@ namespace dt::agent {
 
 class HitHandler {
 public:
-    HitHandler(Tracees& tracees, Injector& injector, TrapSignals& trap_signals,
-               LinkerWatch& linker, ClientWait& client_wait)
-        : tracees_(tracees), injector_(injector), trap_signals_(trap_signals),
-          linker_(linker), client_wait_(client_wait)
+    HitHandler(Tracees& tracees, Injector& injector, TrapMask& trap_mask,
+               TrapSignals& trap_signals, LinkerWatch& linker, ClientWait& client_wait)
+        : tracees_(tracees), injector_(injector), trap_mask_(trap_mask),
+          trap_signals_(trap_signals), linker_(linker), client_wait_(client_wait)
     {
     }
 
@@ -72,6 +72,7 @@ private:
 
     Tracees& tracees_;
     Injector& injector_;
+    TrapMask& trap_mask_;
     TrapSignals& trap_signals_;
     LinkerWatch& linker_;
     ClientWait& client_wait_;

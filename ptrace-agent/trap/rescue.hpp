@@ -15,8 +15,9 @@
 // - The agent never reads back the contents of the region.
 //
 // Not protected
-// - a process in which a thread hits a breakpoint while it blocks SIGTRAP. The kernel
-//   kills the process, and the agent cannot report this case
+// - a process in which a thread hits a breakpoint while SIGTRAP is blocked in the
+//   kernel. The kernel kills the process, and the agent cannot report this case.
+//   TrapMask keeps SIGTRAP unblocked, except in the cases that trap_mask.hpp lists
 // - a program in which the handler cannot be installed, for example because the program
 //   ignores SIGTRAP or runs under seccomp
 // - breakpoints after the first max_entries

@@ -7,11 +7,12 @@
 // unblocks it. If SIGTRAP is blocked or ignored, the kernel also sets the action to
 // SIG_DFL. To restore the state, the agent records it in advance:
 //
-//   mask    At stops that are not traps, learn_mask() records whether SIGTRAP is
-//           blocked. The key of the record is the rest of the mask. Without a record,
-//           SIGTRAP counts as blocked if nearly all signals are blocked, because libc
-//           blocks all signals around clone(). SIGTRAP also counts as blocked in a
-//           SIGTRAP handler.
+//   mask    At stops that are not traps, TrapMask records whether SIGTRAP is blocked.
+//           The key of the record is the rest of the mask. Without a record, SIGTRAP
+//           counts as blocked if nearly all signals are blocked, because libc blocks
+//           all signals around clone(). SIGTRAP also counts as blocked in a SIGTRAP
+//           handler. In a process with a rescue, TrapMask hides SIGTRAP from the
+//           kernel, so a repair is rarely necessary.
 //   action  The agent reads the action when it grabs the target. Breakpoints report
 //           later sigaction() calls.
 //
@@ -22,13 +23,11 @@
 //     is blocked, the handler stays reset.
 #include "ptrace-agent/trap/trap_signals.hpp"
 
-#include "process/maps.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
-#include "ptrace-agent/plant/linker.hpp"
+#include "ptrace-agent/trap/action_calls.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -37,18 +36,6 @@ namespace dt::agent {
 
 constexpr std::uint64_t trap_bit = signal_bit(SIGTRAP);
 constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's value
-// A thread that blocks all signals blocks at least this many signals besides SIGTRAP.
-// SIGKILL and SIGSTOP cannot be blocked, and libc may leave three signals unblocked for
-// its own use.
-constexpr int nearly_everything = 58;
-constexpr std::uint64_t max_scanned_bytes = 64 << 20;
-
-void TrapSignals::learn_mask(Thread& thread)
-{
-    std::uint64_t mask = 0;
-    if (get_mask(thread.tid, mask))
-        thread.process->trap_blocked[mask & ~trap_bit] = (mask & trap_bit) != 0;
-}
 
 bool TrapSignals::learn_action(Process& process, Thread& thread)
 {
@@ -60,46 +47,10 @@ bool TrapSignals::learn_action(Process& process, Thread& thread)
     if ((status_number(status, "SigCgt", 0, 16) & trap_bit) == 0)
         return true;
     KernelAction current;
-    const bool learnt = exchange_action(thread, nullptr, &current);
+    const bool learnt = exchange_action(injector_, thread, SIGTRAP, nullptr, &current);
     if (learnt)
         action = TrapAction{true, current[0], current[1], current[2], current[3]};
     return learnt;
-}
-
-// The offset of a system call's argument in the rescue's region. No thread of the
-// target uses these bytes.
-constexpr std::uint64_t scratch_in_rescue = 0x1800;
-
-// Calls rt_sigaction(SIGTRAP) in the target. `wanted` and `previous` may be null.
-// Returns false if the call fails. The argument is in the rescue's region or,
-// temporarily, below the red zone of the thread's stack.
-bool TrapSignals::exchange_action(Thread& thread, const KernelAction* wanted,
-                                  KernelAction* previous)
-{
-    std::shared_ptr<AddressSpace> space = thread.process->space;
-    if (wanted != nullptr && previous == nullptr && space->rescue.installed()) {
-        const TargetAddr room = space->rescue.at() + scratch_in_rescue;
-        if (!space->write_text(room, std::as_bytes(std::span(*wanted))))
-            return false;
-        auto done =
-            injector_.call(thread, SYS_rt_sigaction, {SIGTRAP, room.value, 0, 8, 0, 0});
-        return done && *done == 0;
-    }
-    user_regs_struct user;
-    if (!get_regs(thread.tid, user))
-        return false;
-    TargetAddr at{(user.rsp - 1024) & ~15ull};
-    KernelAction before{};
-    if (!space->read_value(at, before) ||
-        (wanted != nullptr && !space->write(at, std::as_bytes(std::span(*wanted)))))
-        return false;
-    std::uint64_t in = wanted != nullptr ? at.value : 0;
-    std::uint64_t out = previous != nullptr ? at.value : 0;
-    auto done = injector_.call(thread, SYS_rt_sigaction, {SIGTRAP, in, out, 8, 0, 0});
-    bool good =
-        done && *done == 0 && (previous == nullptr || space->read_value(at, *previous));
-    space->write(at, std::as_bytes(std::span(before)));
-    return good;
 }
 
 // Single-steps the thread to the first instruction of the program's handler, to learn
@@ -108,35 +59,20 @@ bool TrapSignals::exchange_action(Thread& thread, const KernelAction* wanted,
 bool TrapSignals::deliver(Thread& thread)
 {
     TrapAction& action = thread.process->trap_action;
+    siginfo_t info;
+    if (get_siginfo(thread.tid, info) && info.si_code <= 0 &&
+        trap_mask_.withhold(thread, info))
+        return true;
+    thread.trap_waits = false;
     user_regs_struct user;
     if (action.handler <= sig_ignore || (action.flags & SA_NODEFER) != 0 ||
         !get_regs(thread.tid, user))
         return false;
     TrapHandler entered{user.rip, 0};
-    WaitStatus status;
-    Waited waited =
-        resume_thread(PTRACE_SINGLESTEP, thread.tid, SIGTRAP)
-            ? tracees_.wait_for_stop(*thread.process->space, thread.tid, status)
-            : Waited::ended;
-    if (waited == Waited::late) {
-        tracees_.leave_late(thread,
-                            "its SIGTRAP handler did not begin before the deadline");
-        return true;
-    }
-    if (waited == Waited::ended) {
-        tracees_.drop_thread(thread, status);
-        return true;
-    }
     if ((action.flags & SA_RESETHAND) != 0)
         action = TrapAction{true};
-    thread.status = status;
-    if (!tracees_.take_raised_signal(thread))
+    if (!step_into_handler(tracees_, thread, SIGTRAP))
         return true;
-    if (thread.event() != 0 || thread.signal() != SIGTRAP) {
-        thread.move_to(ThreadState::pending); // the main loop handles this other stop
-        tracees_.add_ready(thread.tid);
-        return true;
-    }
     if (get_regs(thread.tid, user))
         entered.frame = user.rsp;
     thread.trap_handlers.push_back(entered);
@@ -197,90 +133,6 @@ void TrapSignals::see_sigaction(Thread& thread, const Registers& regs, bool syst
                        0, action.mask[0]};
 }
 
-// Returns the address of the syscall instruction among the first four instructions.
-// `text` begins with `mov $SYS_rt_sigaction,%eax`. Returns nothing if there is no
-// syscall, or if a jump or call comes first.
-static std::optional<TargetAddr> sigaction_call(std::span<const std::byte> text,
-                                                TargetAddr at)
-{
-    for (int i = 0; i < 4; ++i) {
-        auto insn = x86_64.decode(text, at);
-        if (!insn || insn->length > text.size())
-            return std::nullopt;
-        if (insn->flow == ControlFlow::syscall)
-            return at;
-        if (insn->flow != ControlFlow::next)
-            return std::nullopt;
-        text = text.subspan(insn->length);
-        at = at + insn->length;
-    }
-    return std::nullopt;
-}
-
-// Returns the addresses of all rt_sigaction() system calls in a mapping, or an empty
-// list if the mapping is too large or cannot be read.
-static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
-                                               const Mapping& mapping)
-{
-    static constexpr std::byte load[] = {std::byte{0xb8}, std::byte{SYS_rt_sigaction},
-                                         std::byte{0}, std::byte{0}, std::byte{0}};
-    std::vector<TargetAddr> found;
-    std::uint64_t bytes = mapping.end - mapping.begin;
-    if (bytes > max_scanned_bytes)
-        return found;
-    std::vector<std::byte> text(bytes);
-    if (!space.read_original(mapping.begin, text))
-        return found;
-    for (auto at = text.begin();; ++at) {
-        at = std::search(at, text.end(), std::begin(load), std::end(load));
-        if (at == text.end())
-            return found;
-        auto offset = static_cast<std::size_t>(at - text.begin());
-        if (auto call =
-                sigaction_call(std::span(text).subspan(offset), mapping.begin + offset))
-            found.push_back(*call);
-    }
-}
-
-// Watches the function sigaction() in C libraries. The system call in libc is not
-// watched, because posix_spawn() makes it dozens of times. A program may contain its
-// own copy of a C library, so the rt_sigaction(2) calls in its text are watched, too.
-void TrapSignals::watch_sigaction(StoppedWorld& world)
-{
-    AddressSpace& space = world.space();
-    if (space.watched.sigaction)
-        return;
-    space.watched.sigaction = true;
-    std::string program = read_proc_link(space.proc_tid(), "exe");
-    std::vector<Tracepoint*> fresh;
-    auto watch = [&space, &fresh](TargetAddr at, Tracepoint::Purpose purpose) {
-        std::array<std::byte, 15> text{};
-        Tracepoint* tp = space.tracepoints.find(at);
-        if (tp == nullptr && at != space.call_place.insn() &&
-            space.read_original(at, text)) {
-            auto insn = x86_64.decode(text, at);
-            if (!insn || x86_64.plan_displaced(*insn).how == Displaced::refused)
-                return;
-            tp = &space.tracepoints.add(*insn);
-            fresh.push_back(tp);
-        }
-        if (tp != nullptr && tp->purpose == Tracepoint::fires)
-            tp->purpose = purpose;
-    };
-    for (const Mapping& m : mappings_of(space.proc_tid())) {
-        if (m.offset == 0 && is_libc(m.path)) {
-            if (auto function = symbol_in(space, m.begin, "sigaction"))
-                watch(*function, Tracepoint::sigaction_function);
-        }
-        if (!m.executable || m.kernel_path() != program)
-            continue;
-        for (TargetAddr at : sigaction_calls(space, m))
-            watch(at, Tracepoint::sigaction_call);
-    }
-    for (Tracepoint* unwritten : space.tracepoints.write_breakpoints(fresh))
-        space.tracepoints.forget(*unwritten);
-}
-
 // Returns why the rescue cannot replace the program's action for SIGTRAP, or null.
 static const char* rescue_refusal(const TrapAction& action)
 {
@@ -322,29 +174,14 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
     return made;
 }
 
-// Returns a thread of the process that can make a system call, or null. Prefers a thread
-// that has not stopped for a signal.
-static Thread* thread_of(Tracees& tracees, const Process& process)
-{
-    Thread* with_signal = nullptr;
-    for (Thread* thread : tracees.threads_in(*process.space)) {
-        if (thread->process != &process || !thread->is_stopped() || thread->in_vfork)
-            continue;
-        if (thread->event() == PTRACE_EVENT_STOP)
-            return thread;
-        if (thread->event() == 0)
-            with_signal = thread;
-    }
-    return with_signal;
-}
-
 // Returns a thread of the process that owns the memory. Guests have their own actions for
 // signals.
 static Thread* thread_of_owner(Tracees& tracees, const AddressSpace& space)
 {
     const Process* owner = tracees.find_process(space.owner());
-    return owner != nullptr && owner->space.get() == &space ? thread_of(tracees, *owner)
-                                                            : nullptr;
+    return owner != nullptr && owner->space.get() == &space
+               ? calling_thread(tracees, *owner)
+               : nullptr;
 }
 
 bool TrapSignals::ensure_rescue(StoppedWorld& world)
@@ -399,11 +236,13 @@ void TrapSignals::install_rescue(StoppedWorld& world)
     tracees_.secure_hits();
     KernelAction ours = action_for_kernel(space.rescue, action);
     const pid_t tid = thread->tid;
-    if (!exchange_action(*thread, &ours, nullptr) &&
+    if (!exchange_action(injector_, *thread, SIGTRAP, &ours, nullptr) &&
         tracees_.find_thread(tid) != nullptr) {
         space.rescue.forget(); // the mapping stays unused
         space.rescue.refuse(not_installed);
     }
+    if (space.rescue.installed())
+        trap_mask_.hide(world);
 }
 
 // Reads the action again, because no agent has observed its changes. Then restores the
@@ -420,11 +259,12 @@ bool TrapSignals::leave_left_rescues(pid_t pid, std::span<const LeftRegion> regi
     };
     for (std::size_t i = 0; i <= regions.size(); ++i) {
         Process* process = tracees_.find_process(pid);
-        Thread* thread = process != nullptr ? thread_of(tracees_, *process) : nullptr;
+        Thread* thread =
+            process != nullptr ? calling_thread(tracees_, *process) : nullptr;
         if (thread == nullptr || !learn_action(*process, *thread))
             return false;
         process = tracees_.find_process(pid);
-        thread = process != nullptr ? thread_of(tracees_, *process) : nullptr;
+        thread = process != nullptr ? calling_thread(tracees_, *process) : nullptr;
         if (thread == nullptr)
             return false;
         const TrapAction now = process->trap_action;
@@ -439,7 +279,7 @@ bool TrapSignals::leave_left_rescues(pid_t pid, std::span<const LeftRegion> regi
             back = {left->handler, left->flags | sa_restorer,
                     left->restorer != 0 ? left->restorer : now.restorer,
                     left->own_mask};
-        if (!exchange_action(*thread, &back, nullptr))
+        if (!exchange_action(injector_, *thread, SIGTRAP, &back, nullptr))
             return false;
     }
     return false;
@@ -448,9 +288,10 @@ bool TrapSignals::leave_left_rescues(pid_t pid, std::span<const LeftRegion> regi
 void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
 {
     AddressSpace& space = world.space();
-    Thread* thread = thread_of_owner(tracees_, space);
     if (!space.rescue.installed())
         return;
+    trap_mask_.show_all(world);
+    Thread* thread = thread_of_owner(tracees_, space);
     bool in_there = !all_stopped;
     for (const Thread* each : tracees_.threads_in(space)) {
         user_regs_struct user;
@@ -468,7 +309,7 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
         }
         // If the program has set a handler for SIGTRAP, the region stays mapped. The
         // handler may return through our restorer, which is in the region.
-        if (exchange_action(*thread, &back, nullptr) &&
+        if (exchange_action(injector_, *thread, SIGTRAP, &back, nullptr) &&
             !space.rescue.handler_was_set() && !in_there)
             if (Thread* other = world.any_thread())
                 injector_.unmap_ours(*other, space.rescue.at(), Rescue::region_bytes());
@@ -526,7 +367,7 @@ bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
         KernelAction ours = action_for_kernel(space->rescue, wanted);
         const pid_t tid = thread.tid;
         space->rescue.set_program_handler(*space, handler_of(wanted));
-        if (!exchange_action(thread, &ours, nullptr)) {
+        if (!exchange_action(injector_, thread, SIGTRAP, &ours, nullptr)) {
             if (tracees_.find_thread(tid) != &thread)
                 return true;
             space->rescue.set_program_handler(*space, handler_of(before));
@@ -553,11 +394,8 @@ void TrapSignals::repair_after_trap(Thread& thread)
     std::uint64_t mask = 0;
     if (!get_mask(thread.tid, mask) || (mask & trap_bit) != 0)
         return;
-    auto known = process.trap_blocked.find(mask);
-    bool blocked = known != process.trap_blocked.end()
-                       ? known->second
-                       : std::popcount(mask) >= nearly_everything;
-    blocked = blocked || in_trap_handler(thread);
+    const bool in_handler = in_trap_handler(thread);
+    const bool blocked = in_handler || TrapMask::blocks(thread, mask);
     const TrapAction& action = process.trap_action;
     const Rescue& rescue = process.space->rescue;
     const bool rescued = rescue.installed() && rescue_refusal(action) == nullptr;
@@ -572,19 +410,24 @@ void TrapSignals::repair_after_trap(Thread& thread)
     }
     // `blocked` may be wrong, because it is usually derived from the other signals in
     // the mask. If SIGTRAP has a handler, is_reset decides: the kernel resets a handler
-    // if and only if SIGTRAP was blocked.
-    if (blocked && (is_reset || !handled))
+    // if and only if SIGTRAP was blocked. But another thread may already have repaired
+    // the handler.
+    const bool was_blocked = blocked && (is_reset || !handled || thread.trap_waits);
+    if (was_blocked && (in_handler || !thread.hides_trap || thread.trap_waits))
         set_mask(thread.tid, mask | trap_bit);
+    const bool waits = was_blocked && thread.trap_waits;
     if (!is_reset)
-        return;
+        return waits ? TrapMask::keep_waiting(thread) : void();
     // The kernel has reset only the handler. Flags, restorer and mask are unchanged.
     KernelAction remaining;
     const pid_t tid = thread.tid;
-    if (!exchange_action(thread, nullptr, &remaining) ||
+    if (!exchange_action(injector_, thread, SIGTRAP, nullptr, &remaining) ||
         tracees_.find_thread(tid) != &thread)
         return;
     remaining[0] = rescued ? rescue.handler().value : action.handler;
-    exchange_action(thread, &remaining, nullptr);
+    exchange_action(injector_, thread, SIGTRAP, &remaining, nullptr);
+    if (tracees_.find_thread(tid) == &thread && waits)
+        TrapMask::keep_waiting(thread);
 }
 
 } // namespace dt::agent

@@ -6,6 +6,7 @@
 #include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/trap/rescue.hpp"
+#include "ptrace-agent/trap/trap_mask.hpp"
 
 #include <span>
 #include <sys/user.h>
@@ -20,13 +21,11 @@ struct LeftRegion {
 
 class TrapSignals {
 public:
-    TrapSignals(Tracees& tracees, Injector& injector)
-        : tracees_(tracees), injector_(injector)
+    TrapSignals(Tracees& tracees, Injector& injector, TrapMask& trap_mask)
+        : tracees_(tracees), injector_(injector), trap_mask_(trap_mask)
     {
     }
 
-    // Records whether the signal mask of a stopped thread contains SIGTRAP.
-    static void learn_mask(Thread& thread);
     // Reads the program's action for SIGTRAP from the kernel, through a system call in
     // one of the program's threads. Returns false if the program has a handler that
     // could not be read.
@@ -38,11 +37,8 @@ public:
     // deliver it.
     bool deliver(Thread& thread);
 
-    // Writes breakpoints at libc's sigaction(), and at rt_sigaction(2) calls in the
-    // program itself.
-    static void watch_sigaction(StoppedWorld& world);
     // Makes the thread's sigaction call when the thread is at a breakpoint of
-    // watch_sigaction(). If the result is false, the program must make the call itself,
+    // watch_signal_calls(). If the result is false, the program must make the call itself,
     // and the caller must call see_sigaction().
     bool make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struct& user);
     // Records the action that the thread is about to set.
@@ -63,11 +59,10 @@ public:
 
 private:
     void install_rescue(StoppedWorld& world);
-    bool exchange_action(Thread& thread, const KernelAction* wanted,
-                         KernelAction* previous);
 
     Tracees& tracees_;
     Injector& injector_;
+    TrapMask& trap_mask_;
 };
 
 } // namespace dt::agent

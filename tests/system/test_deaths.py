@@ -351,7 +351,8 @@ def a_target_without_the_handler_is_reported(t):
                 equal((done.returncode, n and n[2]), (0, reported), f"{mechanism}, {why}: {done.stderr}")
 
 def a_target_that_ends_with_the_agent_is_reported(t):
-    # The thread blocks SIGTRAP, so the kernel kills the target at the first breakpoint after the agent's death.
+    # The thread blocks SIGTRAP without dtrace's notice, so the kernel kills the target at the first breakpoint after the
+    # agent's death.
     target = victim(t, "stopping", "blocked")
     with held(target):
         ready(target)
