@@ -207,7 +207,7 @@ void Agent::handle_signal(Thread& thread, int signal)
     // If the replaced instruction has several bytes, the pc is inside this instruction.
     // The program itself cannot be there, so the SIGTRAP is ours. If the instruction
     // has one byte, another process may have sent the SIGTRAP, so the siginfo is
-    // examined.
+    // examined. While a SIGTRAP of the program is withheld, no other can arrive.
     Tracepoint* tp = thread.process->space->tracepoints.find({user.rip - 1});
     if (tp != nullptr && tp->written &&
         (tp->insn.length > 1 || TrapMask::withholds(thread))) {

@@ -411,15 +411,17 @@ int Broker::admit(pid_t tid)
     return EPERM;
 }
 
-// relayed_attach. A thread may have rights of its own, or its id may have been given to
-// another process. So the broker checks each thread after attaching.
+// Attaches to the threads of a process (relayed_attach). Returns 0, or a negated errno. A
+// thread may have rights of its own, or its id may belong to another process now. So the
+// broker checks each thread after attaching.
 std::int64_t Broker::attach_to_all(pid_t process)
 {
     if (process_of(process) != process)
         return -ESRCH;
     if (!access_.permits(process))
         return -EPERM;
-    // The kernel may have given the leader's id to another thread (execve(2)).
+    // The kernel may have given the leader's id to another thread (execve(2)), so the
+    // broker always tries to attach to the leader.
     std::vector<SeizeResult> results = seize_threads(
         process, [&](pid_t tid) { return tid != process && threads_.contains(tid); });
     for (SeizeResult& each : results)

@@ -63,7 +63,8 @@ struct SeizeResult {
     pid_t tid = 0;
     int error = 0;
 };
-// The number of results of a relayed_attach. The broker makes no other calls meanwhile.
+// The maximum number of results of a relayed_attach. While the broker attaches, it makes
+// no other calls.
 constexpr std::size_t max_attached = 256;
 static_assert(max_attached * sizeof(SeizeResult) <= max_relayed_bytes);
 

@@ -10,11 +10,11 @@
 // next stop. The runtime fires no more probes, but it stays mapped, because a thread
 // may be in it.
 //
-// On a busy machine, a thread may need most of this time to get a processor. So it is
-// late only if one of these conditions is also true:
-// - It has slept for 100 ms since the budget was spent. A shorter sleep may be part of
-//   the system call that the thread makes for the agent. A thread also sleeps when it has
-//   stopped and the agent has not received the report.
+// On a busy machine, a thread may wait for a processor longer than the budget. So it is
+// late only if, in addition, one of these conditions is true:
+// - For 100 ms after the budget was spent, it has neither run nor been runnable. A
+//   shorter time may be a part of the system call that the thread makes for the agent,
+//   or the report of its stop may not have arrived yet.
 // - It has run for half a second since the budget was spent. For example, the kernel
 //   may repeat a page fault without end (userfaultfd).
 // - The agent has waited for 10 s.
@@ -36,8 +36,8 @@ constexpr std::uint64_t max_run_ns = 500'000'000;
 constexpr std::uint64_t max_asleep_ns = 100'000'000;
 constexpr std::uint64_t lone_exec_ns = 10'000'000'000;
 
-// Returns whether the thread does not stop although it could, at the end of the budget.
-static bool does_not_stop(AddressSpace& space, pid_t tid)
+// Returns whether the time after the budget was spent is enough for a thread to stop.
+static bool could_have_stopped(AddressSpace& space, pid_t tid)
 {
     const auto [ran_ns, asleep_ns] = space.budget.since_spent(
         tid, thread_run_ns(tid, tid), thread_state(tid, tid) == 'R');
@@ -48,7 +48,8 @@ bool Tracees::is_overdue(AddressSpace& space, pid_t tid)
 {
     return space.budget.is_spent() &&
            (space.budget.given_up() || sessions_.check_in_wait() ||
-            space.budget.spent_ns() >= max_runnable_ns || does_not_stop(space, tid));
+            space.budget.spent_ns() >= max_runnable_ns ||
+            could_have_stopped(space, tid));
 }
 
 // Returns how long an execve(2) of this process may take, in ns. The limit is long,

@@ -22,14 +22,15 @@ namespace dt::agent {
 // because other processes use all CPUs, is not interrupted.
 int seize(pid_t tid, int options = seize_options);
 
-// Attaches to threads of a process that are not traced yet. Threads for which `is_known`
-// returns true are skipped, as are those to which the kernel has attached this process
-// because their creator was traced. Returns at most max_attached results, and nothing
+// Attaches to threads of a process that are not traced yet. Skips threads for which
+// `is_known` returns true, and threads to which the kernel has attached the tracer
+// because their creator is traced. Returns at most max_attached results, and nothing
 // after EINTR.
 //
 // A thread may exit soon after the list of threads is read. So this function calls
 // nothing but seize() until it has tried all of them, and begins with the newest threads.
-// In a confined agent, the broker does this. It skips the threads that it knows.
+// In a confined agent, the broker does this. It ignores `is_known`, and skips the threads
+// that it knows itself.
 std::vector<SeizeResult> seize_threads(pid_t pid,
                                        const std::function<bool(pid_t)>& is_known);
 

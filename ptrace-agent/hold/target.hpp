@@ -132,7 +132,7 @@ struct Thread {
     Step step;
     TargetAddr slot_holds;                  // the site of the instruction in its slot
     std::vector<TrapHandler> trap_handlers; // still running, the innermost is last
-    MaskRecords trap_masks;  // whether it blocks SIGTRAP, for masks that it has set
+    MaskRecords trap_masks;                 // that it has set
     bool hides_trap = false; // the kernel's mask omits SIGTRAP (TrapMask)
     // A SIGTRAP of the program is pending while the program blocks SIGTRAP, so SIGTRAP
     // is also blocked in the kernel.

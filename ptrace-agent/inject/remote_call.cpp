@@ -261,7 +261,8 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     std::uint64_t blocked = asynchronous_signals;
     if (thread.delivers != 0) // if blocked, the signal would become pending again
         blocked &= ~signal_bit(thread.delivers);
-    if (thread.trap_waits && (!kept || resent)) // a single step needs SIGTRAP
+    // The end of a single step is reported with SIGTRAP, which must not be blocked then.
+    if (thread.trap_waits && (!kept || resent))
         blocked |= signal_bit(SIGTRAP);
     set_regs(tid, entry);
     set_mask(tid, blocked);

@@ -33,8 +33,9 @@ void HitHandler::handle(Thread& thread, Tracepoint& tp, user_regs_struct& user)
         (tp.purpose == Tracepoint::sigaction_call && user.rax == SYS_rt_sigaction)) {
         trap_signals_.see_sigaction(thread, from_user_regs(user),
                                     tp.purpose == Tracepoint::sigaction_call);
-        trap_mask_.begin_sigaction(thread, user.rdi);
-        if (tracees_.find_thread(tid) != &thread)
+        const ThreadState state = thread.state();
+        trap_mask_.begin_sigaction(thread, user);
+        if (tracees_.find_thread(tid) != &thread || thread.state() != state)
             return;
     }
     if (tp.purpose == Tracepoint::library_change && linker_.handle_change(thread)) {

@@ -138,8 +138,8 @@ by_protection:				/* cannot open or write /proc/self/mem */
 	mov	$5, %edx
 	syscall
 /*
- * Returns to the program. The restorer of its action is not used: it may contain
- * a breakpoint that another thread has not restored yet, and SIGTRAP is blocked
+ * Returns to the program. The program's own restorer is not used. It may contain
+ * a breakpoint that another thread has not removed yet, and SIGTRAP is blocked
  * here.
  */
 done:	add	$8, %rsp
@@ -204,8 +204,9 @@ in_slot:
 	jmp	done
 
 /*
- * Handles a SIGTRAP that is the program's own. Only a tracer's step over a
- * system call has the code TRAP_BRKPT, so the dead agent began it.
+ * Handles a SIGTRAP that is the program's own. TRAP_BRKPT means that a tracer
+ * has stepped over a system call. The dead agent began that step, so the signal
+ * is ignored.
  */
 chain:
 	cmpl	$1, SI_CODE

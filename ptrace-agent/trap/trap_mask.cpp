@@ -63,17 +63,18 @@ static KernelAction without_trap(KernelAction action)
 }
 
 // Reads the program's action for a signal. Removes SIGTRAP from the mask of the kernel's
-// action.
-void TrapMask::learn_action(Thread& thread, int signal)
+// action. `room` is as in exchange_action().
+void TrapMask::learn_action(Thread& thread, int signal, std::optional<TargetAddr> room)
 {
     const pid_t tid = thread.tid;
     KernelAction action{};
-    if (!exchange_action(injector_, thread, signal, nullptr, &action) ||
+    if (!exchange_action(injector_, thread, signal, nullptr, &action, room) ||
         tracees_.find_thread(tid) != &thread)
         return;
     const KernelAction made = without_trap(action);
-    if (made == action || (exchange_action(injector_, thread, signal, &made, nullptr) &&
-                           tracees_.find_thread(tid) == &thread))
+    if (made == action ||
+        (replace_action(injector_, thread, signal, action, made, room) &&
+         tracees_.find_thread(tid) == &thread))
         thread.process->trap_records.actions[signal] = action;
 }
 
@@ -150,15 +151,9 @@ void TrapMask::show_all(StoppedWorld& world)
                 process != nullptr ? calling_thread(tracees_, *process) : nullptr;
             if (!has_trap(action[3]) || thread == nullptr || space.budget.given_up())
                 continue;
-            // The program may have set another action without the agent's notice.
-            KernelAction now{};
-            if (!exchange_action(injector_, *thread, signal, nullptr, &now) ||
-                now != without_trap(action))
-                continue;
-            process = tracees_.find_process(pid);
-            thread = process != nullptr ? calling_thread(tracees_, *process) : nullptr;
-            if (thread != nullptr)
-                exchange_action(injector_, *thread, signal, &action, nullptr);
+            // The program may have set another action in a way that the agent did not
+            // notice.
+            replace_action(injector_, *thread, signal, without_trap(action), action);
         }
     }
     for (Thread* thread : tracees_.threads_in(space))
@@ -166,9 +161,9 @@ void TrapMask::show_all(StoppedWorld& world)
             show(*thread);
 }
 
-// Transfers the masks as the kernel does. Its order is: read the new mask, set it, write
-// the old one. Here, the old one is written earlier, because the program makes the call
-// itself if that fails.
+// Reads the new mask, writes the old one, and then sets the new one. The kernel writes
+// the old one last. Here it is written earlier, so that the program can still make the
+// call itself if that fails.
 bool TrapMask::make_sigprocmask(Thread& thread, const Tracepoint& tp,
                                 user_regs_struct& user)
 {
@@ -216,17 +211,17 @@ bool TrapMask::make_sigprocmask(Thread& thread, const Tracepoint& tp,
     return true;
 }
 
-void TrapMask::begin_sigaction(Thread& thread, std::uint64_t signal)
+void TrapMask::begin_sigaction(Thread& thread, const user_regs_struct& user)
 {
     auto& actions = thread.process->trap_records.actions;
-    auto known =
-        signal <= max_signal ? actions.find(static_cast<int>(signal)) : actions.end();
+    const auto known = actions.find(static_cast<int>(user.rdi));
     if (known == actions.end())
         return;
-    const auto [number, action] = *known;
+    const auto [signal, action] = *known;
     actions.erase(known);
-    if (has_trap(action[3]))
-        exchange_action(injector_, thread, number, &action, nullptr);
+    const bool reads_it = user.rdx != 0;
+    if (reads_it && has_trap(action[3]))
+        replace_action(injector_, thread, signal, without_trap(action), action);
 }
 
 bool step_into_handler(Tracees& tracees, Thread& thread, int signal)
@@ -248,7 +243,10 @@ bool step_into_handler(Tracees& tracees, Thread& thread, int signal)
     thread.status = status;
     if (!tracees.take_raised_signal(thread))
         return false;
-    if (thread.event() == 0 && thread.signal() == SIGTRAP)
+    siginfo_t info;
+    const bool is_breakpoint =
+        get_siginfo(thread.tid, info) && info.si_code == SI_KERNEL;
+    if (thread.event() == 0 && thread.signal() == SIGTRAP && !is_breakpoint)
         return true;
     thread.move_to(ThreadState::pending); // the main loop handles this other stop
     tracees.add_ready(thread.tid);
@@ -266,18 +264,34 @@ static bool waits_with_mask(const Thread& thread)
     const auto result = -static_cast<std::int64_t>(user.rax);
     if (result != EINTR && result != restart_no_hand && result != restart_block)
         return false;
-    switch (static_cast<std::int64_t>(user.orig_rax)) {
+    switch (static_cast<std::int64_t>(user.orig_rax)) { // the argument with the mask
     case SYS_rt_sigsuspend:
+        return true;
     case SYS_ppoll:
-    case SYS_pselect6:
+        return user.r10 != 0;
     case SYS_epoll_pwait:
     case SYS_epoll_pwait2:
-    case SYS_io_pgetevents:
     case SYS_io_uring_enter:
-        return true;
+        return user.r8 != 0;
+    case SYS_pselect6:
+    case SYS_io_pgetevents:
+        return user.r9 != 0;
     default:
         return false;
     }
+}
+
+// Returns memory that a thread at the first instruction of a handler does not use: the
+// last bytes of the siginfo_t in its signal frame. The stack below the frame may end soon
+// (sigaltstack(2)).
+static std::optional<TargetAddr> unused_siginfo(const Thread& thread)
+{
+    // The frame begins with the return address and the kernel's struct ucontext.
+    constexpr std::uint64_t siginfo_at = 8 + 304;
+    user_regs_struct user;
+    if (!get_regs(thread.tid, user))
+        return std::nullopt;
+    return TargetAddr{user.rsp + siginfo_at + sizeof(siginfo_t) - sizeof(KernelAction)};
 }
 
 bool TrapMask::enter_handler(Thread& thread, int signal)
@@ -304,7 +318,7 @@ bool TrapMask::enter_handler(Thread& thread, int signal)
     const std::string status = thread_status(thread.process->pid, thread.tid);
     if ((status_number(status, "SigCgt", 0, 16) & signal_bit(signal)) == 0) {
         if (known == actions.end())
-            actions[signal] = {};
+            actions[signal] = {}; // no handler
         return false;
     }
     if (!step_into_handler(tracees_, thread, signal))
@@ -317,9 +331,12 @@ bool TrapMask::enter_handler(Thread& thread, int signal)
             record(thread, in_handler, blocked || has_trap(in_handler));
     }
     const pid_t tid = thread.tid;
-    if (thread.process->trap_records.actions.count(signal) == 0)
-        learn_action(thread, signal);
-    if (tracees_.find_thread(tid) == &thread)
+    const ThreadState state = thread.state();
+    // While a SIGTRAP of the program waits, no system call is injected, because its stops
+    // could take the SIGTRAP.
+    if (thread.process->trap_records.actions.count(signal) == 0 && !thread.trap_waits)
+        learn_action(thread, signal, unused_siginfo(thread));
+    if (tracees_.find_thread(tid) == &thread && thread.state() == state)
         tracees_.go_on(thread);
     return true;
 }
@@ -334,7 +351,8 @@ void TrapMask::keep_waiting(Thread& thread)
 {
     siginfo_t info;
     if (get_siginfo(thread.tid, info) && info.si_code <= 0) {
-        // The kernel has merged the breakpoint's SIGTRAP into the pending one.
+        // A SIGTRAP can be pending only once. The kernel has dropped the breakpoint's, and
+        // has reported the program's.
         defer_signal(thread, info);
         return resend_deferred(thread);
     }
@@ -353,12 +371,12 @@ bool TrapMask::withhold(Thread& thread, const siginfo_t& info)
         !blocks(thread, mask) || !set_mask(thread.tid, mask | trap_in_mask))
         return false;
     thread.trap_waits = true;
-    if (info.si_code == SI_TKILL) {
-        defer_signal(thread, info);
-        resend_deferred(thread);
-    } else {
+    if (info.si_code == SI_USER) {
         // Another thread may be able to take the signal.
         ::kill(thread.process->pid, SIGTRAP);
+    } else {
+        defer_signal(thread, info);
+        resend_deferred(thread);
     }
     tracees_.go_on(thread);
     return true;

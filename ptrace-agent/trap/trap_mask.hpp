@@ -4,11 +4,12 @@
 //
 // If a thread hits a breakpoint while it blocks SIGTRAP, the kernel sets the action of
 // the process for SIGTRAP to SIG_DFL. If the agent dies before it has repaired the
-// action, the process is killed. So the kernel's mask of a thread never contains
-// SIGTRAP, and the agent records whether the program's mask contains it:
+// action, the process is killed. So the agent removes SIGTRAP from the kernel's masks of
+// the threads, and records whether the program's mask contains it:
 //
-//   attach          hide() removes SIGTRAP from the masks of all threads and from the
-//                   masks of the kernel's actions for other signals.
+//   rescue          When the rescue is installed, before the first breakpoint, hide()
+//                   removes SIGTRAP from the masks of all threads of the process, and
+//                   from the masks of the kernel's actions for other signals.
 //   rt_sigprocmask  has breakpoints in the program and in libc (watched_calls.hpp).
 //                   make_sigprocmask() makes the call for the thread.
 //   handler         If the action for a signal is not known, enter_handler() stops the
@@ -16,29 +17,39 @@
 //                   from its mask and from the mask of the action. It does the same if
 //                   the signal interrupts a call that sets a mask, like sigsuspend(2).
 //   rt_sigaction    begin_sigaction() restores the program's action before a thread
-//                   reads or replaces it.
-//   SIGTRAP         If another process sends SIGTRAP to a thread that blocks it in the
-//                   program's view, withhold() blocks it in the kernel, too.
-//   exec, detach    show() adds SIGTRAP to the mask of a thread again.
+//                   reads it, and forgets it.
+//   SIGTRAP         If SIGTRAP is sent to a thread for which the program blocks it,
+//                   withhold() blocks it in the kernel until the program takes it.
+//   exec, detach    show() adds SIGTRAP to the mask of a thread again if the program
+//                   blocks it.
 //
-// The key of a record is the rest of the mask. So a record stays valid when a handler
-// returns, and when the thread restores a mask in a way that the agent does not notice,
-// for example with longjmp() or swapcontext().
+// The key of a record is a mask without SIGTRAP, and its value is whether the program
+// also blocks SIGTRAP. So a record stays valid when a handler returns, and when the
+// thread restores a mask in a way that the agent does not notice, for example with
+// longjmp() or swapcontext().
 //
 // Not covered
 // - An rt_sigprocmask(2) call without a breakpoint can block SIGTRAP. The agent notices
 //   this when the thread hits a breakpoint (TrapSignals::repair_after_trap()). Such
-//   calls are in libraries other than libc, in code that is created at run time, and in
-//   functions that a jump has replaced.
+//   calls are in libraries other than libc, in code that is created at run time, in
+//   libc's syscall() and getcontext(), in functions that a jump has replaced, and in
+//   text that watched_calls.cpp does not recognize or that is too large to scan.
 // - In the program's own handler for SIGTRAP, SIGTRAP is blocked.
-// - A handler with SA_NODEFER that blocks only SIGTRAP has the same rest of the mask as
-//   the code that it interrupts. It observes the mask of that code.
-// - The ucontext of a handler contains the kernel's mask.
+// - After the program has read or set an action, the mask of the kernel's action can
+//   contain SIGTRAP until the signal is delivered. If the agent dies before that, the
+//   signal's handler can run with SIGTRAP blocked.
+// - If the agent detaches while a thread is in a handler, the interrupted code continues
+//   with SIGTRAP unblocked.
+// - If a handler with SA_NODEFER adds only SIGTRAP to the mask, its record has the same
+//   key as that of the interrupted code. The handler then finds SIGTRAP unblocked if
+//   that code does.
+// - The ucontext of a handler contains the kernel's mask, so a program that reads
+//   uc_sigmask does not find SIGTRAP in it.
 // - While a thread waits in sigsuspend(2) or a similar call, the kernel uses the mask of
 //   that call. If the agent dies before a signal arrives, the signal's handler can run
 //   with SIGTRAP blocked.
-// - In a forked child that is not followed, and after the agent's death, the actions
-//   and masks stay without SIGTRAP.
+// - In a forked child that is not followed, the masks of the actions stay without
+//   SIGTRAP. After the agent's death, so do the masks of the threads.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -70,7 +81,7 @@ public:
     void show_all(StoppedWorld& world);
     // Restores the mask of a stopped thread. Does nothing if its mask is not hidden.
     static void show(Thread& thread);
-    // Restores the mask of a forked child, which is stopped and not traced any more.
+    // Restores the mask of a stopped forked child, from which the caller will detach.
     static void show_in(const Thread& parent, pid_t child);
     // Restores the mask of a thread that has executed another program, and forgets the
     // records of its process.
@@ -82,10 +93,12 @@ public:
     // the purpose `mask_call`. If the result is false, the program must make the call
     // itself.
     bool make_sigprocmask(Thread& thread, const Tracepoint& tp, user_regs_struct& user);
-    // Restores the program's action for a signal. Called before a thread calls
-    // sigaction().
-    void begin_sigaction(Thread& thread, std::uint64_t signal);
-    // Delivers a signal to a thread. Returns false if the caller must deliver it.
+    // Called before a thread calls sigaction(), with the registers of the call. Restores
+    // the program's action if the thread will read it.
+    void begin_sigaction(Thread& thread, const user_regs_struct& user);
+    // Must be called before a signal is delivered. Records the mask that its handler will
+    // have. If that is not known, delivers the signal, stops the thread in the handler,
+    // and returns true. The thread may then have exited.
     bool enter_handler(Thread& thread, int signal);
     // Blocks SIGTRAP in the kernel if the thread has stopped for a SIGTRAP of the
     // program that the program blocks. The signal becomes pending again, and the thread
@@ -100,7 +113,8 @@ public:
 
 private:
     static void record(Thread& thread, std::uint64_t mask, bool blocks);
-    void learn_action(Thread& thread, int signal);
+    void learn_action(Thread& thread, int signal,
+                      std::optional<TargetAddr> room = std::nullopt);
 
     Tracees& tracees_;
     Injector& injector_;

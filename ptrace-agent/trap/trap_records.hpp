@@ -15,8 +15,8 @@ namespace dt::agent {
 // The kernel's struct sigaction: handler, flags, restorer, mask.
 using KernelAction = std::array<std::uint64_t, 4>;
 
-// Says for signal masks whether the program also blocks SIGTRAP. The masks themselves
-// do not contain SIGTRAP. A program may set any number of masks, so all records are
+// Records for signal masks whether the program blocks SIGTRAP in addition. The masks
+// themselves do not contain SIGTRAP. A program may set any number of masks, so all records are
 // forgotten when there are too many.
 class MaskRecords {
 public:
@@ -41,9 +41,10 @@ private:
 // The records of a process.
 struct TrapRecords {
     bool hides = false; // TrapMask hides SIGTRAP in the masks of its threads
-    MaskRecords masks;  // of all its threads
-    // The program's actions for other signals, as far as they are known. If the mask of
-    // an action contains SIGTRAP, the kernel's action is the same without SIGTRAP.
+    MaskRecords masks;  // that any of its threads has set
+    // The program's actions for other signals, as far as they are known. An action of
+    // zeros has no handler. If the mask of an action contains SIGTRAP, the kernel's
+    // action has the same mask without SIGTRAP.
     std::map<int, KernelAction> actions;
 };
 

@@ -11,8 +11,8 @@
 //           The key of the record is the rest of the mask. Without a record, SIGTRAP
 //           counts as blocked if nearly all signals are blocked, because libc blocks
 //           all signals around clone(). SIGTRAP also counts as blocked in a SIGTRAP
-//           handler. In a process with a rescue, TrapMask hides SIGTRAP from the
-//           kernel, so a repair is rarely necessary.
+//           handler. In a process with a rescue, TrapMask keeps SIGTRAP unblocked in
+//           the kernel, so a repair is rarely necessary.
 //   action  The agent reads the action when it grabs the target. Breakpoints report
 //           later sigaction() calls.
 //
@@ -288,9 +288,9 @@ bool TrapSignals::leave_left_rescues(pid_t pid, std::span<const LeftRegion> regi
 void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
 {
     AddressSpace& space = world.space();
+    trap_mask_.show_all(world); // a forked child hides SIGTRAP before it has a rescue
     if (!space.rescue.installed())
         return;
-    trap_mask_.show_all(world);
     Thread* thread = thread_of_owner(tracees_, space);
     bool in_there = !all_stopped;
     for (const Thread* each : tracees_.threads_in(space)) {
@@ -410,8 +410,8 @@ void TrapSignals::repair_after_trap(Thread& thread)
     }
     // `blocked` may be wrong, because it is usually derived from the other signals in
     // the mask. If SIGTRAP has a handler, is_reset decides: the kernel resets a handler
-    // if and only if SIGTRAP was blocked. But another thread may already have repaired
-    // the handler.
+    // if and only if SIGTRAP was blocked. If another thread has already repaired the
+    // handler, the thread's mask is not restored.
     const bool was_blocked = blocked && (is_reset || !handled || thread.trap_waits);
     if (was_blocked && (in_handler || !thread.hides_trap || thread.trap_waits))
         set_mask(thread.tid, mask | trap_bit);

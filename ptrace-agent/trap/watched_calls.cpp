@@ -8,12 +8,15 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <elf.h>
 #include <sys/syscall.h>
 
 namespace dt::agent {
 
-constexpr std::uint64_t max_scanned_bytes = 64 << 20;
-constexpr std::uint64_t max_context_bytes = 512; // size of getcontext() and the like
+constexpr std::uint64_t max_scanned_bytes = 64 << 20; // in all mappings
+constexpr std::size_t max_watched = 4096;
+// More than the size of getcontext(), setcontext() or swapcontext().
+constexpr std::uint64_t max_context_bytes = 512;
 
 struct SignalCall {
     std::uint8_t number;
@@ -40,16 +43,18 @@ static std::optional<TargetAddr> syscall_after(std::span<const std::byte> text,
     return std::nullopt;
 }
 
-// Returns all rt_sigaction(2) and rt_sigprocmask(2) calls in a mapping, or an empty list
-// if the mapping is too large or cannot be read.
-static std::vector<SignalCall> signal_calls(const AddressSpace& space,
-                                            const Mapping& mapping)
+// Returns the rt_sigaction(2) and rt_sigprocmask(2) calls in a mapping that begin with
+// `mov $number,%eax`. Returns an empty list if the mapping cannot be read, or has more
+// than `n_left` bytes. Subtracts the bytes of the mapping from `n_left`.
+static std::vector<SignalCall>
+signal_calls(const AddressSpace& space, const Mapping& mapping, std::uint64_t& n_left)
 {
     static constexpr std::size_t load_bytes = 5;
     std::vector<SignalCall> found;
     const std::uint64_t bytes = mapping.end - mapping.begin;
-    if (bytes > max_scanned_bytes)
+    if (bytes > n_left)
         return found;
+    n_left -= bytes;
     std::vector<std::byte> text(bytes);
     if (!space.read_original(mapping.begin, text))
         return found;
@@ -82,6 +87,7 @@ public:
         std::array<std::byte, 15> text{};
         Tracepoint* tp = space_.tracepoints.find(at);
         if (tp == nullptr && at != space_.call_place.insn() &&
+            space_.patches.covering(at) == nullptr && fresh_.size() < max_watched &&
             space_.read_original(at, text)) {
             auto insn = x86_64.decode(text, at);
             if (!insn || x86_64.plan_displaced(*insn).how == Displaced::refused)
@@ -109,7 +115,6 @@ void watch_signal_calls(StoppedWorld& world)
     AddressSpace& space = world.space();
     if (space.watched.signal_calls)
         return;
-    space.watched.signal_calls = true;
     const std::string program = read_proc_link(space.proc_tid(), "exe");
     Watcher watcher(space);
     std::vector<TargetAddr> contexts; // the functions that are not watched
@@ -118,8 +123,11 @@ void watch_signal_calls(StoppedWorld& world)
             return at - function < max_context_bytes;
         });
     };
+    std::uint64_t n_left = max_scanned_bytes;
+    bool any_libc = false;
     for (const Mapping& m : mappings_of(space.proc_tid())) {
         const bool libc = is_libc(m.path);
+        any_libc = any_libc || libc;
         if (m.offset == 0 && libc) {
             if (auto function = symbol_in(space, m.begin, "sigaction"))
                 watcher.watch(*function, Tracepoint::sigaction_function);
@@ -130,7 +138,7 @@ void watch_signal_calls(StoppedWorld& world)
         const bool own = m.kernel_path() == program;
         if (!m.executable || (!own && !libc))
             continue;
-        for (const SignalCall& call : signal_calls(space, m)) {
+        for (const SignalCall& call : signal_calls(space, m, n_left)) {
             if (call.number == SYS_rt_sigprocmask && !is_in_context(call.at))
                 watcher.watch(call.at, Tracepoint::mask_call);
             if (call.number == SYS_rt_sigaction && own)
@@ -138,6 +146,9 @@ void watch_signal_calls(StoppedWorld& world)
         }
     }
     watcher.write();
+    // A program that has just been executed may load its libc later.
+    const bool has_linker = auxv_value(space.proc_tid(), AT_BASE).value_or(0) != 0;
+    space.watched.signal_calls = any_libc || !has_linker;
 }
 
 } // namespace dt::agent

@@ -7,7 +7,11 @@
 //                       C library
 //   rt_sigprocmask(2)   in the text of the program and of C libraries, except in
 //                       getcontext(), setcontext() and swapcontext(). Coroutines call
-//                       these functions often, and TrapMask does not need them.
+//                       these functions often, and only restore masks that TrapMask has
+//                       recorded.
+//
+// A call is found if its number is a constant shortly before the instruction. So the
+// function syscall() is not watched.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"

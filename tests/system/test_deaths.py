@@ -275,8 +275,8 @@ def no_handler_interrupts_the_one_that_restores_the_text(t):
             target.communicate(timeout=20)
             equal(target.returncode, 0, f"status of the target, round {round}")
 
-# The program returns from its SIGTRAP handler through a function of its own, like Go's programs. From the second line of
-# stdin on, it can open no files.
+# Like a Go program, this program returns from its SIGTRAP handler through a function of its own. After the first line of
+# input, it cannot open files.
 OWN_RESTORER = r"""
 #define _GNU_SOURCE
 #include <signal.h>
@@ -351,8 +351,8 @@ def a_target_without_the_handler_is_reported(t):
                 equal((done.returncode, n and n[2]), (0, reported), f"{mechanism}, {why}: {done.stderr}")
 
 def a_target_that_ends_with_the_agent_is_reported(t):
-    # The thread blocks SIGTRAP without dtrace's notice, so the kernel kills the target at the first breakpoint after the
-    # agent's death.
+    # The thread blocks SIGTRAP in a way that dtrace does not notice, so the kernel kills the target at the first breakpoint
+    # after the agent's death.
     target = victim(t, "stopping", "blocked")
     with held(target):
         ready(target)

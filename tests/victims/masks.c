@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// masks: three threads block SIGTRAP in different ways and call work() all the time.
-// Prints "ready". For each byte on stdin, prints "wrong N": how often a signal mask or
-// an action was not as the program has set it. Ends at the end of stdin.
+// masks: three threads block SIGTRAP in different ways. looper and handler call work()
+// all the time, and main calls it in its checks. Prints "ready". For each byte on stdin,
+// prints "wrong N": how often a signal mask or an action was not as the program has set
+// it, since the start. At the end of stdin, prints "at end wrong N".
 //   main      blocks SIGTRAP, and no other signal
 //   looper    blocks and unblocks all signals
 //   handler   runs in a handler that blocks all signals
@@ -12,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,8 +139,28 @@ static void check_pending(void)
     expect(blocks(SIGTRAP));
 }
 
-// A child has the mask of its parent, also after an exec. SigBlk is the first word that
-// the shell prints.
+// The function syscall() is not watched, so dtrace does not notice that it sets an action.
+// This action must stay when sigaction() then reads it.
+static void check_unnoticed(void)
+{
+    struct {
+        void *handler;
+        unsigned long flags;
+        void *restorer;
+        unsigned long mask;
+    } action;
+    struct sigaction before, now;
+    expect(sigaction(SIGALRM, NULL, &before) == 0);
+    raise(SIGALRM);
+    expect(syscall(SYS_rt_sigaction, SIGALRM, NULL, &action, 8) == 0);
+    action.handler = (void *)on_usr2;
+    expect(syscall(SYS_rt_sigaction, SIGALRM, &action, NULL, 8) == 0);
+    expect(sigaction(SIGALRM, NULL, &now) == 0 && now.sa_handler == on_usr2);
+    expect(sigaction(SIGALRM, &before, NULL) == 0);
+}
+
+// A child has the mask of its parent, also after an exec. The child prints the line SigBlk
+// of its own mask, in which 0x10 is SIGTRAP.
 static void check_children(void)
 {
     char line[64] = "";
@@ -182,6 +204,7 @@ int main(void)
         check_actions();
         check_handlers();
         check_pending();
+        check_unnoticed();
         check_children();
         printf("wrong %d\n", (int)n_wrong);
         fflush(stdout);

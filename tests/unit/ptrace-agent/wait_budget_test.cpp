@@ -58,7 +58,7 @@ TEST(WaitBudget, IsNotRefilledAfterTheLastBudgetIsSet)
     EXPECT_TRUE(budget.is_spent());
 }
 
-// A thread may be seen asleep for a moment only, for example because it has just stopped.
+// A thread may be found asleep for a moment only, for example because it has just stopped.
 TEST(WaitBudget, CountsTheSleepSinceAThreadWasLastRunnable)
 {
     constexpr pid_t tid = 1, other = 2;
