@@ -34,8 +34,7 @@ static void forget_replaced_leader(Tracees& tracees, Process& process)
     const pid_t pid = process.pid;
     Thread* leader = tracees.find_thread(pid);
     if (leader == nullptr || leader->process != &process || leader->is_stopped() ||
-        status_number(thread_status(pid, pid), "TracerPid") ==
-            static_cast<std::uint64_t>(tracer_pid()))
+        is_traced(pid, pid))
         return;
     tracees.forget_thread(*leader);
 }
@@ -239,8 +238,7 @@ bool Grabber::has_missed_thread(const Process& process)
     return n > all.size() || std::any_of(all.begin(), all.end(), [&](pid_t tid) {
                return tid != process.pid && process.threads.count(tid) == 0 &&
                       tracees_.early_stops().count(tid) == 0 &&
-                      status_number(thread_status(process.pid, tid), "TracerPid") !=
-                          static_cast<std::uint64_t>(tracer_pid());
+                      !is_traced(process.pid, tid);
            });
 }
 

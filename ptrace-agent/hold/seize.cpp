@@ -19,8 +19,7 @@
 
 namespace dt::agent {
 
-// Returns whether this process, or its broker, traces the thread.
-static bool is_traced(pid_t pid, pid_t tid)
+bool is_traced(pid_t pid, pid_t tid)
 {
     return status_number(thread_status(pid, tid), "TracerPid") ==
            static_cast<std::uint64_t>(tracer_pid());

@@ -16,6 +16,9 @@
 
 namespace dt::agent {
 
+// Returns whether this process, or its broker, traces the thread.
+bool is_traced(pid_t pid, pid_t tid);
+
 // Attaches to a thread with these options of PTRACE_SETOPTIONS. Returns 0, or the errno of
 // PTRACE_SEIZE. Returns EINTR if the call waits longer than 20 ms. The caller must then
 // reap its tracees before it tries again. A call that only takes long, for example
