@@ -172,8 +172,10 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                                                    std::vector<std::uint32_t>& ids)
 {
     const StackCheck check = stack_check(wanted, at);
-    auto mark = [&check](ProbeSite site, std::uint64_t offset) {
+    auto mark = [&check, vdso = at.module->is_vdso()](ProbeSite site,
+                                                      std::uint64_t offset) {
         site.no_stack = check.may_lack_stack(offset);
+        site.only_jump = vdso && offset != 0 && site.kind == ProbeSiteKind::Offset;
         return site;
     };
     // The entry probe of a Go function is placed after the stack check. The function

@@ -51,6 +51,10 @@ struct ProbeSite {
     // True for Go code before its function's stack check, or in a function without a
     // check. A trampoline must not write below the stack pointer there.
     bool no_stack = false;
+    // True after the first instruction of a vDSO function. There, a loop reads the
+    // clock and starts again if the kernel has updated the data meanwhile. With
+    // breakpoints, it would start again nearly each time.
+    bool only_jump = false;
     bool planted = false;                       // set by the backend
     const StaticArguments* arguments = nullptr; // owned by the site's provider
 };

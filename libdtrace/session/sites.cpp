@@ -28,6 +28,7 @@ Site site_of(std::uint32_t probe, const ProbeSite& at)
                  : at.unknown   ? NeverProbed::no_known_code
                                 : NeverProbed::no;
     site.no_stack = at.no_stack ? 1 : 0;
+    site.only_jump = at.only_jump ? 1 : 0;
     return site;
 }
 
@@ -115,7 +116,7 @@ std::vector<Site> missing_sites(SessionState& state, ps_prochandle& process,
             if (at.planted)
                 continue;
             sites.push_back(site_of(id, at));
-            sites.back().breakpoint = breakpoint ? 1 : 0;
+            sites.back().breakpoint = breakpoint && !at.only_jump ? 1 : 0;
             if (at.arguments == nullptr)
                 continue;
             sites.back().arg0 = add_static(statics, *at.arguments);

@@ -52,7 +52,7 @@ std::optional<std::uint64_t> bias_of(const ElfImage& image, const Mapping& mappi
 // Returns whether the start of the file is mapped where the module's bias places it.
 bool has_first_segment(const ProcessMaps& maps, const Module& module)
 {
-    if (module.path == vdso_path)
+    if (module.is_vdso())
         return true;
     const Mapping* first =
         maps.at(module.target_addr(module.image->segments().front().addr));

@@ -86,6 +86,7 @@ struct Module {
     std::uint64_t link_addr(TargetAddr at) const { return at.value - bias; }
     TargetAddr target_addr(std::uint64_t addr) const { return {addr + bias}; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
+    bool is_vdso() const { return path == "[vdso]"; }
     // These functions return whether D programs may use a name for the module.
     // is_called() accepts the base name and the full path. For the main program it also
     // accepts `a.out` and executed_as. is_abbreviated_by() accepts `libc` and `libc.so`

@@ -73,10 +73,13 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
         tp->beyond = site.beyond;
         tp->further = site.further;
         tp->no_stack = site.no_stack != 0;
+        tp->only_jump = site.only_jump != 0;
         if (site.kind == SiteKind::entry)
             tp->loop_end = {site.arg0};
         work.fresh.push_back(tp);
     }
+    // Entry and return probes share the tracepoint with the probe at their offset.
+    tp->only_jump = tp->only_jump && site.only_jump != 0;
     tp->may_be_breakpoint = tp->may_be_breakpoint || site.breakpoint != 0;
     if (!tp->site && (!tp->written || tp->purpose != Tracepoint::fires))
         work.sites.emplace_back(site.at, index);
@@ -122,6 +125,10 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
 SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
                       Mechanism mechanism)
 {
+    if (tp.only_jump)
+        return {SitePlan::refused,
+                "only a jump is possible there: with breakpoints, the loop that reads "
+                "the clock would hardly ever end"};
     if (mechanism == Mechanism::int3)
         return {SitePlan::breakpoint, "-x mechanism=int3"};
     if (mechanism == Mechanism::uprobe)

@@ -116,6 +116,7 @@ bool is_fired_by_loops(const Tracepoint& tp);
 // - no site can have a jump (JumpReport::note)
 // - the user permits it (Tracepoint::may_be_breakpoint)
 // - the client does not know the code around the site
+// A site with Tracepoint::only_jump never gets a breakpoint.
 SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
                       Mechanism mechanism);
 

@@ -289,12 +289,12 @@ void Planter::place(Planting& p)
 // breakpoint.
 void Planter::plan_jumps_of(Planting& p)
 {
-    if (by_traps(p.mechanism))
-        return;
-    p.jumps = {};
-    p.jumps.periodic = periodic_task(p);
-    jumps_.prepare(p.space, p.stopped ? &*p.stopped : nullptr, p.runtime, p.work.fresh,
-                   p.jumps);
+    if (!by_traps(p.mechanism)) {
+        p.jumps = {};
+        p.jumps.periodic = periodic_task(p);
+        jumps_.prepare(p.space, p.stopped ? &*p.stopped : nullptr, p.runtime,
+                       p.work.fresh, p.jumps);
+    }
     refuse_breakpoints(p.work, p.jumps.report, p.mechanism);
 }
 

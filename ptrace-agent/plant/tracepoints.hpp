@@ -82,6 +82,7 @@ public:
     // The jump does not fire when a loop branches back to the instruction.
     bool led_past = false;
     bool no_stack = false;    // never gets a jump, because the stack may be full (Go)
+    bool only_jump = false;   // never gets a breakpoint (the vDSO's loops)
     bool uses_memory = false; // its emulation reads or writes the target's memory
     std::optional<TargetAddr> copy; // a copy of the instruction, with a jump back
 };

@@ -136,7 +136,8 @@ struct Site {
     NeverProbed never = NeverProbed::no;
     std::uint8_t breakpoint : 1 = 0; // gets a breakpoint if no jump is possible
     std::uint8_t no_stack : 1 = 0;   // nothing may be written below the stack pointer
-    std::uint8_t pad : 6 = 0;
+    std::uint8_t only_jump : 1 = 0;  // breakpoints could starve the thread (vDSO)
+    std::uint8_t pad : 5 = 0;
     // The meaning depends on the kind:
     //   ret                      the offset in the function
     //   entry                    PatchSite::loop_end

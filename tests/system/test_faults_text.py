@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests text that has several names, belongs to no function, or changes while it is probed (F and I in
 docs/faults.md)."""
-import os, pathlib, re, shutil, signal, subprocess, time
+import os, pathlib, re, shutil, signal, subprocess, sys, time
 
 from faults import *
 from harness import *
@@ -99,6 +99,20 @@ def the_vdso_and_the_dynamic_linker_can_be_probed(t):
             said, out = traced_command(t, "BEGIN { n = 0; } " + probes + "{ @[probefunc] = count(); }", command, flags)
             equal(said, want, f"{probes}{flags}")
             equal(rows(out).get(function, 0) > 0, True, f"{function} fired, {probes}{flags}")
+
+def a_loop_that_reads_the_clock_gets_no_breakpoints(t):
+    """F28: such a loop in the vDSO starts again if the kernel updates the clock meanwhile. With breakpoints, it would
+    hardly ever end."""
+    program = "import time; [time.clock_gettime(0) for _ in range(1000)]"
+    probes = [f"pid$target:linux-vdso.so.1:{name}" for name in ("clock_gettime:1", "clock_gettime:entry",
+                                                                "clock_gettime:return")]
+    done = t.run("-x", "mechanism=int3", "-qn", ",".join(probes) + "{ @[probename] = count(); }", "-c",
+                 f"{sys.executable} -c '{program}'")
+    fired = rows(done.stdout)
+    equal((set(fired), fired["entry"] >= 1000, fired["entry"] == fired["return"]), ({"entry", "return"}, True, True),
+          done.stdout)
+    contains(done.stderr, "clock_gettime+0x1: only a jump is possible there: with breakpoints, the loop that reads the "
+             "clock would hardly ever end")
 
 def the_return_stub_of_signal_handlers_has_no_probe(t):
     """F28: unwinders recognize this stub by its bytes, so these bytes must not change"""
