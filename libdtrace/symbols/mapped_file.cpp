@@ -20,6 +20,8 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <map>
+#include <tuple>
 #include <unistd.h>
 
 namespace dt {
@@ -145,9 +147,8 @@ void unrelocate(std::vector<std::byte>& file, const Elf64_Phdr& dynamic,
 
 } // namespace
 
-Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
-                                                    const Mapping& mapping,
-                                                    ImageCache& cache)
+Result<ElfSource> source_from_memory(pid_t pid, const ProcessMaps& maps,
+                                     const Mapping& mapping)
 {
     TargetMemory memory(pid);
     const Mapping* first = first_mapping(maps, mapping);
@@ -198,25 +199,26 @@ Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps
         header->e_shstrndx = 0;
     }
     std::memcpy(file.data(), &*header, sizeof(*header));
-    return cache.open_bytes(std::move(file), path);
+    return ElfSource{{}, std::move(file), path, ""};
 }
 
-Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps& maps,
-                                                   const Mapping& mapping,
-                                                   ImageCache& cache)
+static Result<ElfSource> source_of_mapping(pid_t pid, const ProcessMaps& maps,
+                                           const Mapping& mapping, ImageCache& cache)
 {
     TargetMemory memory(pid);
     if (mapping.path == "[vdso]") {
         std::uint64_t n_bytes = mapping.end - mapping.begin;
-        return cache.open_bytes(
+        return ElfSource{
+            {},
             memory.read(mapping.begin, std::min(n_bytes, largest_memory_image)),
-            mapping.path);
+            mapping.path,
+            ""};
     }
     std::string root = proc(pid, "root");
     bool no_reply = false;
     if (Fd fd = open_mapped(mapped_name(pid, mapping), max_regular_file_bytes,
                             FileSystems::with_server, &no_reply))
-        return cache.open(std::move(fd), mapping.path, root);
+        return ElfSource{std::move(fd), {}, mapping.path, root};
     if (no_reply) {
         const std::string why = "the server of its file system does not reply";
         cache.report("no symbols for " + mapping.path + ": " + why);
@@ -227,12 +229,46 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
          {proc(pid, "exe"), root + mapping.path, mapping.path}) {
         Fd fd = open_regular(path);
         if (fd && same_first_page(fd, memory, first))
-            return cache.open(std::move(fd), mapping.path, root);
+            return ElfSource{std::move(fd), {}, mapping.path, root};
     }
     if (mapping.deleted)
         if (Fd fd = open_by_descriptor(pid, mapping))
-            return cache.open(std::move(fd), mapping.path, root);
-    return image_from_memory(pid, maps, mapping, cache);
+            return ElfSource{std::move(fd), {}, mapping.path, root};
+    return source_from_memory(pid, maps, mapping);
+}
+
+std::vector<Result<std::shared_ptr<ElfImage>>>
+images_of_mappings(pid_t pid, const ProcessMaps& maps,
+                   std::span<const Mapping* const> mappings, ImageCache& cache)
+{
+    std::vector<Result<ElfSource>> sources;
+    std::vector<std::size_t> indices; // in `sources`, for each mapping
+    // Each file is opened only once. The key is the path, st_dev and st_ino.
+    std::map<std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint64_t>,
+             std::size_t>
+        shared;
+    for (const Mapping* mapping : mappings) {
+        const FileId& file = mapping->file;
+        auto [known, is_new] = shared.try_emplace(
+            {mapping->path, file.major, file.minor, file.inode}, sources.size());
+        if (is_new) {
+            auto source = source_of_mapping(pid, maps, *mapping, cache);
+            // A copy of memory, or the failure to make one, concerns this mapping only.
+            const bool is_file =
+                source ? bool(source->fd) : source.error().code == Code::io;
+            indices.push_back(sources.size());
+            sources.push_back(std::move(source));
+            if (!is_file)
+                shared.erase(known);
+        } else {
+            indices.push_back(known->second);
+        }
+    }
+    const auto opened = cache.open_all(std::move(sources));
+    std::vector<Result<std::shared_ptr<ElfImage>>> images;
+    for (std::size_t index : indices)
+        images.push_back(opened[index]);
+    return images;
 }
 
 std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,

@@ -6,24 +6,25 @@
 #include "process/maps.hpp"
 
 #include <memory>
+#include <span>
 #include <sys/types.h>
+#include <vector>
 
 namespace dt {
 
 class ImageCache;
 
-// Returns the image of the mapped file, even if its path now leads to another file. If
-// no file can be verified, returns an image of the memory. Errors are as in
-// ElfImage::open().
-Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps& maps,
-                                                   const Mapping& mapping,
-                                                   ImageCache& cache);
+// Returns the images of the mapped files, even if their paths now lead to other files.
+// If no file can be verified, returns an image of the memory. The results have the
+// order of `mappings`. Errors are as in ElfImage::open().
+std::vector<Result<std::shared_ptr<ElfImage>>>
+images_of_mappings(pid_t pid, const ProcessMaps& maps,
+                   std::span<const Mapping* const> mappings, ImageCache& cache);
 
 // Copies the segments from the target's memory into the layout of a file. The image has
 // section headers only if a segment contains them.
-Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
-                                                    const Mapping& mapping,
-                                                    ImageCache& cache);
+Result<ElfSource> source_from_memory(pid_t pid, const ProcessMaps& maps,
+                                     const Mapping& mapping);
 
 // Returns whether anonymous memory has replaced the file's text. Node.js and some
 // databases do this to use huge pages. `mapping` must be the start of the file.

@@ -77,25 +77,46 @@ bool shows(const Mapping& mapping, const Module& module)
 
 } // namespace
 
-Result<std::shared_ptr<ElfImage>> ImageCache::open(Fd fd, const std::string& path,
-                                                   const std::string& root)
+std::vector<Result<std::shared_ptr<ElfImage>>>
+ImageCache::open_all(std::vector<Result<ElfSource>> sources)
 {
-    struct stat st;
-    if (::fstat(fd.get(), &st) != 0)
-        return errno_error("stat " + path);
-    Key key{st.st_dev, st.st_ino, st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
-    if (auto known = images_.find(key); known != images_.end())
-        return known->second;
-    auto image = reader_->open({std::move(fd), {}, path, root});
-    if (image)
-        images_.emplace(key, *image);
-    return image;
-}
-
-Result<std::shared_ptr<ElfImage>> ImageCache::open_bytes(std::vector<std::byte> bytes,
-                                                         const std::string& name)
-{
-    return reader_->open({{}, std::move(bytes), name, ""});
+    std::vector<Result<std::shared_ptr<ElfImage>>> all;
+    std::vector<ElfSource> unknown;
+    std::map<Key, std::size_t> asked; // indices in `unknown`
+    // Pairs of indices in `all` and in `unknown`.
+    std::vector<std::pair<std::size_t, std::size_t>> missing;
+    for (Result<ElfSource>& source : sources) {
+        all.emplace_back(std::shared_ptr<ElfImage>());
+        struct stat st {};
+        if (!source) {
+            all.back() = source.error();
+            continue;
+        }
+        if (source->fd && ::fstat(source->fd.get(), &st) != 0) {
+            all.back() = errno_error("stat " + source->path);
+            continue;
+        }
+        std::size_t index = unknown.size();
+        if (source->fd) {
+            const Key key{st.st_dev, st.st_ino, st.st_size, st.st_mtim.tv_sec,
+                          st.st_mtim.tv_nsec};
+            if (auto known = images_.find(key); known != images_.end()) {
+                all.back() = known->second;
+                continue;
+            }
+            index = asked.try_emplace(key, index).first->second;
+        }
+        if (index == unknown.size())
+            unknown.push_back(std::move(*source));
+        missing.emplace_back(all.size() - 1, index);
+    }
+    const auto opened = reader_->open_all(std::move(unknown));
+    for (const auto& [key, index] : asked)
+        if (opened[index])
+            images_.emplace(key, *opened[index]);
+    for (const auto& [to, from] : missing)
+        all[to] = opened[from];
+    return all;
 }
 
 std::vector<std::string> ImageCache::take_cuts()
@@ -138,14 +159,12 @@ Module* ProcessSymbols::known_module(const Mapping& mapping) const
 // Makes an earlier Module live again if the same library is mapped again at the same
 // address. Returns false if there is no such Module. Compares the images, because
 // another file may have the same inode number now.
-bool ProcessSymbols::revive_module(const Mapping& mapping)
+bool ProcessSymbols::revive_module(const Mapping& mapping,
+                                   const Result<std::shared_ptr<ElfImage>>& image)
 {
     auto at = std::find_if(retired_.begin(), retired_.end(),
                            [&](const auto& module) { return shows(mapping, *module); });
-    if (at == retired_.end())
-        return false;
-    auto image = image_of_mapping(pid_, maps_, mapping, *cache_);
-    if (!image || *image != (*at)->image)
+    if (at == retired_.end() || !image || *image != (*at)->image)
         return false;
     (*at)->live = true;
     modules_.push_back(std::move(*at));
@@ -153,8 +172,9 @@ bool ProcessSymbols::revive_module(const Mapping& mapping)
     return true;
 }
 
-std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
-                                                   bool is_main) const
+std::unique_ptr<Module>
+ProcessSymbols::new_module(const Mapping& mapping, bool is_main,
+                           const Result<std::shared_ptr<ElfImage>>& image) const
 {
     auto module = std::make_unique<Module>();
     module->name = base_name(mapping.path);
@@ -164,7 +184,6 @@ std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
     module->is_main = is_main;
     span_of_file(maps_, mapping, *module);
 
-    auto image = image_of_mapping(pid_, maps_, mapping, *cache_);
     if (!image) {
         module->trouble = image.error().text;
         return module;
@@ -175,7 +194,7 @@ std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
             mapping.path + ": the mapping matches no executable segment of the file";
         return module;
     }
-    module->image = std::move(*image);
+    module->image = *image;
     module->bias = *bias;
     module->partial = !has_first_segment(maps_, *module);
     if (module->partial)
@@ -199,19 +218,28 @@ void ProcessSymbols::rebuild_modules()
     MainProgram main = main_program(pid_);
     for (auto& module : modules_)
         module->live = false;
+    auto is_known = [this](const Mapping& mapping) {
+        Module* known = known_module(mapping);
+        if (known != nullptr)
+            known->live = true;
+        return known != nullptr;
+    };
+    std::vector<const Mapping*> unknown;
     for (const Mapping& mapping : maps_.all()) {
         bool text =
             mapping.executable && (mapping.is_file() || mapping.path == vdso_path);
-        if (!text && !has_anonymous_text(maps_, mapping))
-            continue;
-        if (Module* known = known_module(mapping)) {
-            known->live = true;
-            continue;
-        }
-        if (modules_.size() >= max_modules || revive_module(mapping))
+        if ((text || has_anonymous_text(maps_, mapping)) && !is_known(mapping) &&
+            modules_.size() + unknown.size() < max_modules)
+            unknown.push_back(&mapping);
+    }
+    const auto images = images_of_mappings(pid_, maps_, unknown, *cache_);
+    for (std::size_t i = 0; i < unknown.size(); ++i) {
+        const Mapping& mapping = *unknown[i];
+        // A module of this loop may consist of several mappings.
+        if (is_known(mapping) || revive_module(mapping, images[i]))
             continue;
         bool is_main = is_main_mapping(maps_, mapping, main.program_headers);
-        modules_.push_back(new_module(mapping, is_main));
+        modules_.push_back(new_module(mapping, is_main, images[i]));
         if (is_main)
             modules_.back()->executed_as = base_name(main.executed_path);
     }

@@ -39,11 +39,11 @@ public:
     }
     // Call this some time before the first image is opened, to save a millisecond.
     void prepare() { reader_->prepare(); }
-    Result<std::shared_ptr<ElfImage>> open(Fd fd, const std::string& path,
-                                           const std::string& root);
-    // Opens an image that is not a file. Does not cache it.
-    Result<std::shared_ptr<ElfImage>> open_bytes(std::vector<std::byte> bytes,
-                                                 const std::string& name);
+    // Returns the images in the order of the sources. Does not cache images that are
+    // not files. Has the same errors as SymbolReader::open(), and the errors of the
+    // sources.
+    std::vector<Result<std::shared_ptr<ElfImage>>>
+    open_all(std::vector<Result<ElfSource>> sources);
     std::string demangled_or_same(std::string_view name)
     {
         return reader_->demangled_or_same(name);
@@ -160,8 +160,11 @@ private:
     ProcessSymbols(pid_t pid, ImageCache& cache) : pid_(pid), cache_(&cache) {}
     void rebuild_modules();
     Module* known_module(const Mapping& mapping) const;
-    bool revive_module(const Mapping& mapping);
-    std::unique_ptr<Module> new_module(const Mapping& mapping, bool is_main) const;
+    bool revive_module(const Mapping& mapping,
+                       const Result<std::shared_ptr<ElfImage>>& image);
+    std::unique_ptr<Module>
+    new_module(const Mapping& mapping, bool is_main,
+               const Result<std::shared_ptr<ElfImage>>& image) const;
 
     pid_t pid_;
     ImageCache* cache_;

@@ -5,26 +5,43 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 namespace dt {
 
-Result<std::unique_ptr<JailedElf>>
-JailedElf::open(std::shared_ptr<SymbolReader> reader,
-                std::shared_ptr<const ElfSource> source)
+std::vector<Result<std::unique_ptr<JailedElf>>>
+JailedElf::open_all(std::shared_ptr<SymbolReader> reader,
+                    std::span<const std::shared_ptr<const ElfSource>> sources)
 {
-    std::unique_ptr<JailedElf> elf(new JailedElf(std::move(reader), std::move(source)));
-    auto facts = elf->file_.open();
-    if (!facts)
-        return facts.error();
-    elf->facts_ = std::move(*facts);
-    return elf;
+    std::vector<Result<std::unique_ptr<JailedElf>>> all;
+    std::map<std::shared_ptr<ReaderSlot>, std::vector<std::size_t>> of_slot;
+    for (const auto& source : sources) {
+        auto slot = reader->slot_for_tables(*source);
+        of_slot[slot].push_back(all.size());
+        all.push_back(std::unique_ptr<JailedElf>(new JailedElf(reader, slot, source)));
+    }
+    for (const auto& [slot, indices] : of_slot) {
+        std::vector<JailedFile*> files;
+        for (std::size_t i : indices)
+            files.push_back(&(*all[i])->file_);
+        auto facts = JailedFile::open_all(files);
+        for (std::size_t n = 0; n < indices.size(); ++n) {
+            auto& elf = all[indices[n]];
+            if (facts[n])
+                (*elf)->facts_ = std::move(*facts[n]);
+            else
+                elf = facts[n].error();
+        }
+    }
+    return all;
 }
 
 JailedElf::JailedElf(std::shared_ptr<SymbolReader> reader,
+                     std::shared_ptr<ReaderSlot> slot,
                      std::shared_ptr<const ElfSource> source)
     : reader_(std::move(reader)),
-      file_(reader_->slot_for_tables(*source), source, reader_->next_number())
+      file_(std::move(slot), std::move(source), reader_->next_number())
 {
 }
 

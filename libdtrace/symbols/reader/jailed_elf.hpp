@@ -16,9 +16,10 @@ namespace dt {
 
 class JailedElf final : public ElfTables {
 public:
-    // Has the same errors as JailedFile::open().
-    static Result<std::unique_ptr<JailedElf>>
-    open(std::shared_ptr<SymbolReader> reader, std::shared_ptr<const ElfSource> source);
+    // Has the same errors as JailedFile::open_all().
+    static std::vector<Result<std::unique_ptr<JailedElf>>>
+    open_all(std::shared_ptr<SymbolReader> reader,
+             std::span<const std::shared_ptr<const ElfSource>> sources);
 
     const ElfFacts& facts() const override { return facts_; }
     const FunctionTable& functions() override;
@@ -32,7 +33,7 @@ public:
     StaticProbes static_probes() override;
 
 private:
-    JailedElf(std::shared_ptr<SymbolReader> reader,
+    JailedElf(std::shared_ptr<SymbolReader> reader, std::shared_ptr<ReaderSlot> slot,
               std::shared_ptr<const ElfSource> source);
     // Sends a request and reads its reply. Returns the reply's bytes, so that they can
     // be kept. On failure, returns an empty body, and the data that `read` fills may be

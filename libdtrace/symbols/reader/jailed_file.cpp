@@ -14,6 +14,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Limits of the requests that are posted together (ReaderProcess::post()).
+constexpr std::size_t max_posted = 16;
+constexpr std::size_t max_posted_bytes = 64 << 10;
 constexpr const char* invalid_message =
     "its debug data made the reader send an invalid message";
 
@@ -50,28 +53,37 @@ JailedFile::~JailedFile()
         slot_->unused.push_back(number_);
 }
 
-Result<ReaderMessage> JailedFile::send(ReaderProcess& process, ReaderWord request,
-                                       const MessageWriter& arguments, int fd)
+Result<Ok> JailedFile::post(ReaderProcess& process, ReaderWord request,
+                            const MessageWriter& arguments, int fd)
 {
     if (!slot_->unused.empty()) {
         MessageWriter unused;
         unused.list(std::exchange(slot_->unused, {}));
         if (auto closed = process.call(reader_close, unused.body(), -1, {}); !closed)
-            return closed;
+            return closed.error();
     }
     MessageWriter body;
     body.put(number_).raw(arguments.body().data(), arguments.body().size());
-    return process.call(request, body.body(), fd, [this](const std::string& path) {
-        return open_for_reader(path, *source_);
-    });
+    return process.post(request, body.body(), fd);
 }
 
-Result<ReaderMessage> JailedFile::send_open(ReaderProcess& process)
+Result<ReaderMessage> JailedFile::finish(ReaderProcess& process)
+{
+    return process.finish(
+        [this](const std::string& path) { return open_for_reader(path, *source_); });
+}
+
+Result<Ok> JailedFile::post_open(ReaderProcess& process)
 {
     MessageWriter arguments;
     arguments.text(source_->path).text(source_->root);
     arguments.raw(source_->bytes.data(), source_->bytes.size());
-    auto reply = send(process, reader_open, arguments, source_->fd.get());
+    return post(process, reader_open, arguments, source_->fd.get());
+}
+
+Result<ReaderMessage> JailedFile::finish_open(ReaderProcess& process)
+{
+    auto reply = finish(process);
     if (reply)
         opened_in_ = slot_->n_started();
     return reply;
@@ -95,18 +107,31 @@ Result<ReaderMessage> JailedFile::try_call(ReaderWord request,
     if (opened_in_ != slot_->n_started() && reopen_ == Reopen::forbidden)
         return give_up("the process that read its debug data has ended");
     Result<ReaderMessage> reply = ReaderMessage();
-    if (opened_in_ != slot_->n_started() || request == reader_open)
-        reply = send_open(**process);
-    if (reply && request != reader_open)
-        reply = send(**process, request, arguments, -1);
+    if (opened_in_ != slot_->n_started() || request == reader_open) {
+        auto posted = post_open(**process);
+        reply = posted ? finish_open(**process) : posted.error();
+    }
+    if (reply && request != reader_open) {
+        auto posted = post(**process, request, arguments, -1);
+        reply = posted ? finish(**process) : posted.error();
+    }
+    return handle_end(std::move(reply), **process, request, arguments, may_repeat);
+}
+
+// If the process has ended before it replied, repeats the request, or gives up.
+Result<ReaderMessage> JailedFile::handle_end(Result<ReaderMessage> reply,
+                                             ReaderProcess& process, ReaderWord request,
+                                             const MessageWriter& arguments,
+                                             bool may_repeat)
+{
     if (reply)
         has_news_ = reply->has_news;
     if (reply || reply.error().code != Code::gone)
         return reply;
-    if (may_repeat && !(*process)->timed_out() && reopen_ == Reopen::allowed)
+    if (may_repeat && !process.timed_out() && reopen_ == Reopen::allowed)
         return try_call(request, arguments, false);
-    return give_up(((*process)->timed_out() ? "it " : "its debug data ") +
-                   (*process)->why_ended());
+    return give_up((process.timed_out() ? "it " : "its debug data ") +
+                   process.why_ended());
 }
 
 Result<ReaderMessage> JailedFile::call(ReaderWord request,
@@ -121,17 +146,63 @@ Result<ReaderMessage> JailedFile::call(ReaderWord request,
     return reply;
 }
 
+// Sends the requests to open as many of the files as may be posted together. Returns
+// their number.
+std::size_t JailedFile::post_all(ReaderProcess& process,
+                                 std::span<JailedFile* const> files)
+{
+    std::size_t n_bytes = 0, n_posted = 0;
+    for (JailedFile* file : files) {
+        const ElfSource& source = *file->source_;
+        n_bytes += source.path.size() + source.root.size() + source.bytes.size();
+        if ((n_posted != 0 && n_bytes > max_posted_bytes) || n_posted == max_posted ||
+            !file->post_open(process))
+            break;
+        n_posted++;
+    }
+    return n_posted;
+}
+
+std::vector<Result<ElfFacts>> JailedFile::open_all(std::span<JailedFile* const> files)
+{
+    std::vector<Result<ElfFacts>> all;
+    if (files.empty())
+        return all;
+    ReaderSlot& slot = *files.front()->slot_;
+    std::lock_guard lock(slot.mutex());
+    while (all.size() < files.size()) {
+        const auto left = files.subspan(all.size());
+        auto process = slot.process(true);
+        const std::size_t n_posted = process ? post_all(**process, left) : 0;
+        const std::uint64_t n_started = slot.n_started();
+        if (n_posted == 0) // the process could not be started, or ended meanwhile
+            all.push_back(
+                left.front()->facts_in(left.front()->try_call(reader_open, {}, true)));
+        // If a file ends the process, it is opened again alone, and the files after it
+        // are posted again.
+        for (std::size_t i = 0; i < n_posted && slot.n_started() == n_started &&
+                                (i == 0 || !(*process)->ended());
+             ++i)
+            all.push_back(left[i]->facts_in(left[i]->handle_end(
+                left[i]->finish_open(**process), **process, reader_open, {}, true)));
+    }
+    return all;
+}
+
 Result<ElfFacts> JailedFile::open()
 {
-    auto reply = call(reader_open);
+    JailedFile* const file = this;
+    return std::move(open_all({&file, 1}).front());
+}
+
+Result<ElfFacts> JailedFile::facts_in(const Result<ReaderMessage>& reply)
+{
     if (!reply)
         return reply.error();
     MessageReader in(reply->body);
     ElfFacts facts;
-    if (!read_facts(in, facts)) {
-        reject_reply();
-        return Error{Code::corrupt, source_->path + ": " + trouble_};
-    }
+    if (!read_facts(in, facts))
+        return give_up(invalid_message);
     return facts;
 }
 

@@ -34,8 +34,12 @@ public:
     JailedFile(const JailedFile&) = delete;
     JailedFile& operator=(const JailedFile&) = delete;
 
-    // Opens the file. Errors: those of ElfImage::open() and ReaderProcess::start(), and
-    // Code::corrupt if the reader process ended while it read the file.
+    // Opens files that have the same slot. The process reads a file while dtrace handles
+    // the facts of the previous one. Errors: those of ElfImage::open() and
+    // ReaderProcess::start(), and Code::corrupt if the reader process ended while it
+    // read the file.
+    static std::vector<Result<ElfFacts>> open_all(std::span<JailedFile* const> files);
+    // Opens this file. Has the same errors.
     Result<ElfFacts> open();
     // Sends a request. `arguments` follow the number of the file. Any thread may call
     // this function. Errors: Code::corrupt if the reader process ended while it read
@@ -55,11 +59,19 @@ public:
     void reject_reply();
 
 private:
-    Result<ReaderMessage> send_open(ReaderProcess& process);
+    Result<Ok> post_open(ReaderProcess& process);
+    Result<ReaderMessage> finish_open(ReaderProcess& process);
+    Result<ElfFacts> facts_in(const Result<ReaderMessage>& reply);
+    static std::size_t post_all(ReaderProcess& process,
+                                std::span<JailedFile* const> files);
     Result<ReaderMessage> try_call(ReaderWord request, const MessageWriter& arguments,
                                    bool may_repeat);
-    Result<ReaderMessage> send(ReaderProcess& process, ReaderWord request,
-                               const MessageWriter& body, int fd);
+    Result<Ok> post(ReaderProcess& process, ReaderWord request,
+                    const MessageWriter& arguments, int fd);
+    Result<ReaderMessage> finish(ReaderProcess& process);
+    Result<ReaderMessage> handle_end(Result<ReaderMessage> reply,
+                                     ReaderProcess& process, ReaderWord request,
+                                     const MessageWriter& arguments, bool may_repeat);
     Error give_up(std::string why);
 
     std::shared_ptr<ReaderSlot> slot_;

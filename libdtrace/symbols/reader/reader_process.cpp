@@ -98,6 +98,12 @@ Error ReaderProcess::give_up(const char* what, std::uint64_t limit_ns, const cha
                " s" + (*rest != '\0' ? " " : "") + rest);
 }
 
+void ReaderProcess::begin_wait()
+{
+    requested_at_ns_ = clock_ns(CLOCK_MONOTONIC);
+    cpu_at_request_ns_ = cpu_ns();
+}
+
 Result<Ok> ReaderProcess::wait(int socket, short events)
 {
     std::uint64_t last_cpu = cpu_ns(), idle_since = clock_ns(CLOCK_MONOTONIC);
@@ -139,12 +145,27 @@ Result<ReaderMessage> ReaderProcess::call(std::uint32_t request,
                                           std::span<const std::byte> body, int fd,
                                           const OpenFile& open_file)
 {
+    if (auto posted = post(request, body, fd); !posted)
+        return posted.error();
+    return finish(open_file);
+}
+
+Result<Ok> ReaderProcess::post(std::uint32_t request, std::span<const std::byte> body,
+                               int fd)
+{
     if (ended_)
         return Error{Code::gone, why_ended_};
-    requested_at_ns_ = clock_ns(CLOCK_MONOTONIC);
-    cpu_at_request_ns_ = cpu_ns();
+    begin_wait();
     if (!channel_.send(request, body, fd))
         return end("");
+    return Ok{};
+}
+
+Result<ReaderMessage> ReaderProcess::finish(const OpenFile& open_file)
+{
+    if (ended_)
+        return Error{Code::gone, why_ended_};
+    begin_wait();
     for (;;) {
         auto reply = channel_.receive();
         if (!reply)

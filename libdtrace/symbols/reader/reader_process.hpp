@@ -40,11 +40,18 @@ public:
     // the reader may not open it, or if there is none.
     using OpenFile = std::function<Fd(const std::string& path)>;
 
-    // Sends a request, serves the reader's own requests, and returns the reply. If
-    // the process has ended or was killed, returns Code::gone, and why_ended() returns
-    // the reason. All other errors are the reader's reply.
+    // Sends a request and returns the reply, like post() and finish().
     Result<ReaderMessage> call(std::uint32_t request, std::span<const std::byte> body,
                                int fd, const OpenFile& open_file);
+    // Sends a request. Several requests may be sent before the first reply is
+    // received. Together they must be small, because the reader does not receive while
+    // it waits to send a reply. Returns Code::gone as finish() does.
+    Result<Ok> post(std::uint32_t request, std::span<const std::byte> body, int fd);
+    // Serves the reader's own requests, and returns the reply to the first request
+    // whose reply was not received yet. If the process has ended or was killed, returns
+    // Code::gone, and why_ended() returns the reason. All other errors are the reader's
+    // reply.
+    Result<ReaderMessage> finish(const OpenFile& open_file);
 
     bool ended() const { return ended_; }
     // Returns why the process has ended, for example "ended the reader (signal 11)".
@@ -55,6 +62,7 @@ public:
 
 private:
     ReaderProcess(Fd socket, pid_t pid, Limits limits);
+    void begin_wait();
     Result<Ok> wait(int socket, short events);
     Error end(std::string why);
     // Kills the process, because it exceeded a limit.
@@ -65,7 +73,7 @@ private:
 
     pid_t pid_;
     Limits limits_;
-    // The time, and the CPU time of the process, when the last request was sent.
+    // The time, and the CPU time of the process, when the wait for a reply began.
     std::uint64_t requested_at_ns_ = 0, cpu_at_request_ns_ = 0;
     Channel channel_;
     bool ended_ = false, timed_out_ = false;

@@ -8,6 +8,7 @@
 #include "process/jail/jail.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -36,7 +37,7 @@ public:
             return;
         }
         for (;;) {
-            auto request = channel_.receive();
+            auto request = next_request();
             if (!request || !answer(*request))
                 return;
         }
@@ -48,7 +49,7 @@ public:
         out.text(path);
         if (!channel_.send(reader_wants_file, out.body()))
             return {};
-        auto reply = channel_.receive();
+        auto reply = receive_reply();
         return reply ? std::move(reply->fd) : Fd();
     }
 
@@ -56,12 +57,33 @@ public:
     {
         if (!channel_.send(reader_wants_path, {}, fd))
             return {};
-        auto reply = channel_.receive();
+        auto reply = receive_reply();
         return reply ? MessageReader(reply->body).text() : std::string();
     }
 
 private:
     using Reply = Result<MessageWriter>;
+
+    Result<ReaderMessage> next_request()
+    {
+        if (posted_.empty())
+            return channel_.receive();
+        ReaderMessage next = std::move(posted_.front());
+        posted_.pop_front();
+        return next;
+    }
+
+    // Receives dtrace's reply to a request of the reader. dtrace may have posted
+    // requests before it.
+    Result<ReaderMessage> receive_reply()
+    {
+        for (;;) {
+            auto message = channel_.receive();
+            if (!message || message->word == reader_ok)
+                return message;
+            posted_.push_back(std::move(*message));
+        }
+    }
 
     bool answer(ReaderMessage& request)
     {
@@ -296,6 +318,7 @@ private:
 
     int socket_;
     Channel channel_;
+    std::deque<ReaderMessage> posted_; // requests that were received early
     std::map<std::uint64_t, std::unique_ptr<ParsedElf>> images_;
     // The messages of take_cuts() that dtrace has not requested yet, for each image.
     std::map<std::uint64_t, std::vector<std::string>> cuts_;

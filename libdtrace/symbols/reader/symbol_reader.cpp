@@ -67,11 +67,26 @@ void SymbolReader::prepare()
 
 Result<std::shared_ptr<ElfImage>> SymbolReader::open(ElfSource source)
 {
-    auto shared = std::make_shared<const ElfSource>(std::move(source));
-    auto tables = JailedElf::open(shared_from_this(), shared);
-    if (!tables)
-        return tables.error();
-    return std::make_shared<ElfImage>(std::move(shared), std::move(*tables));
+    std::vector<ElfSource> sources;
+    sources.push_back(std::move(source));
+    return std::move(open_all(std::move(sources)).front());
+}
+
+std::vector<Result<std::shared_ptr<ElfImage>>>
+SymbolReader::open_all(std::vector<ElfSource> sources)
+{
+    std::vector<std::shared_ptr<const ElfSource>> shared;
+    for (ElfSource& source : sources)
+        shared.push_back(std::make_shared<const ElfSource>(std::move(source)));
+    std::vector<Result<std::shared_ptr<ElfImage>>> images;
+    for (auto& tables : JailedElf::open_all(shared_from_this(), shared)) {
+        if (tables)
+            images.push_back(
+                std::make_shared<ElfImage>(shared[images.size()], std::move(*tables)));
+        else
+            images.push_back(tables.error());
+    }
+    return images;
 }
 
 std::string SymbolReader::demangled_or_same(std::string_view name)

@@ -30,6 +30,7 @@
 #include <string_view>
 #include <sys/types.h>
 #include <unordered_map>
+#include <vector>
 
 namespace dt {
 
@@ -47,8 +48,11 @@ public:
     // Starts the process for tables of root's files, which then enters its jail while
     // dtrace does other work.
     void prepare();
-    // Has the same errors as JailedFile::open().
+    // Has the same errors as JailedFile::open_all().
     Result<std::shared_ptr<ElfImage>> open(ElfSource source);
+    // Faster than opening the files one by one. The results have the same order.
+    std::vector<Result<std::shared_ptr<ElfImage>>>
+    open_all(std::vector<ElfSource> sources);
     // Returns the demangled form of a name. Returns the name itself if it has none.
     std::string demangled_or_same(std::string_view name);
 

@@ -21,6 +21,13 @@
 using namespace dt;
 namespace fs = std::filesystem;
 
+static Result<std::shared_ptr<ElfImage>> image_from(Result<ElfSource> source)
+{
+    if (!source)
+        return source.error();
+    return ElfImage::open(std::move(*source));
+}
+
 static std::unique_ptr<ProcessSymbols> symbols_of(pid_t pid, ImageCache& cache)
 {
     auto symbols = ProcessSymbols::open(pid, cache);
@@ -257,7 +264,7 @@ TEST(ProcessSymbols, ReadsDynamicSymbolsFromMemoryIfNoFileIsAvailable)
     ASSERT_TRUE(malloc);
     const Mapping* text = symbols->maps().at(malloc->addr);
     ASSERT_TRUE(text);
-    auto image = image_from_memory(victim.pid(), symbols->maps(), *text, cache);
+    auto image = image_from(source_from_memory(victim.pid(), symbols->maps(), *text));
     ASSERT_TRUE(image) << image.error().text;
     EXPECT_EQ(bias_of_mapping(**image, *text), malloc->module->bias);
     const Function* found = (*image)->functions().find("malloc");
@@ -288,8 +295,8 @@ TEST(ProcessSymbols, KnowsAFileOfMemoryByTheNameThatItsProgramGave)
     EXPECT_EQ(found[0]->name, "app.so.1");
     EXPECT_EQ(found[0]->path, "/memfd:app.so.1");
 
-    auto memory =
-        image_from_memory(::getpid(), symbols->maps(), *symbols->maps().at(at), cache);
+    auto memory = image_from(
+        source_from_memory(::getpid(), symbols->maps(), *symbols->maps().at(at)));
     ASSERT_TRUE(memory) << memory.error().text;
     for (ElfImage* image : {found[0]->image.get(), memory->get()}) {
         StaticProbes probes = image->static_probes();

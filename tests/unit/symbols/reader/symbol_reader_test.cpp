@@ -219,6 +219,107 @@ TEST(SymbolReader, AFileThatEndsTheReaderHarmsNoOtherFile)
     EXPECT_TRUE(innocent->take_cuts().empty());
 }
 
+TEST(SymbolReader, OpensSeveralFilesTogether)
+{
+    // More files than are posted together.
+    std::vector<ElfSource> sources;
+    for (int i = 0; i < 50; ++i)
+        sources.push_back(source_of(i % 10 == 3  ? "/etc/passwd"
+                                    : i % 2 != 0 ? PLUGIN
+                                                 : VICTIM));
+    sources.push_back({{}, read_file(VICTIM), "[memory]", ""});
+    auto reader = SymbolReader::create();
+    const auto images = reader->open_all(std::move(sources));
+    ASSERT_EQ(images.size(), 51U);
+    for (std::size_t i = 0; i < 50; ++i) {
+        if (i % 10 == 3) {
+            ASSERT_FALSE(images[i]) << i;
+            EXPECT_EQ(images[i].error().text, "/etc/passwd: not an ELF file");
+            continue;
+        }
+        ASSERT_TRUE(images[i]) << i << ": " << images[i].error().text;
+        EXPECT_EQ((*images[i])->path(), i % 2 != 0 ? PLUGIN : VICTIM);
+        EXPECT_EQ((*images[i])->functions().find("main") != nullptr, i % 2 == 0) << i;
+    }
+    ASSERT_TRUE(images[50]);
+    EXPECT_NE((*images[50])->functions().find("main"), nullptr);
+    EXPECT_TRUE(reader->open_all({}).empty());
+}
+
+TEST(SymbolReader, OfSeveralFilesOnlyTheOneThatEndsTheReaderIsNotOpened)
+{
+    // This server crashes when it must open the library.
+    auto crash_on_plugin = [](Fd socket) {
+        Channel channel(std::move(socket));
+        while (auto request = channel.receive()) {
+            MessageReader in(request->body);
+            (void)in.get<std::uint64_t>(); // the number of the file
+            if (request->word == reader_open && in.text() == PLUGIN) {
+                std::signal(SIGSEGV, SIG_DFL);
+                std::raise(SIGSEGV);
+            }
+            MessageWriter out;
+            write_facts(out, {});
+            (void)channel.send(reader_ok, out.body());
+        }
+    };
+    for (std::size_t bad = 0; bad < 5; ++bad) {
+        std::vector<ElfSource> sources;
+        for (std::size_t i = 0; i < 5; ++i)
+            sources.push_back(source_of(i == bad || i == 4 ? PLUGIN : VICTIM));
+        const auto images =
+            SymbolReader::create(crash_on_plugin, {})->open_all(std::move(sources));
+        ASSERT_EQ(images.size(), 5U);
+        for (std::size_t i = 0; i < 5; ++i) {
+            EXPECT_EQ(bool(images[i]), i != bad && i != 4) << bad << ", " << i;
+            if (!images[i]) {
+                EXPECT_EQ(images[i].error().text,
+                          PLUGIN ": its debug data ended the reader (signal 11)");
+            }
+        }
+    }
+}
+
+// The reader receives posted requests while it waits for dtrace's reply to its own
+// request for a debug file.
+TEST(SymbolReader, RequestsMayBePostedBeforeTheReaderNeedsAFile)
+{
+    auto process = ReaderProcess::start(serve_reader, {});
+    ASSERT_TRUE(process);
+    auto post = [&](ReaderWord word, std::uint64_t number, const std::string& path) {
+        MessageWriter out;
+        out.put(number);
+        const Fd file = path.empty() ? Fd() : open_regular(path);
+        if (file)
+            out.text(path).text("");
+        EXPECT_TRUE((*process)->post(word, out.body(), file.get()));
+    };
+    const std::string libc = "/lib/x86_64-linux-gnu/libc.so.6";
+    post(reader_open, 1, libc);
+    post(reader_functions, 1, "");
+    post(reader_open, 2, VICTIM);
+    post(reader_functions, 2, "");
+    int n_wanted = 0;
+    auto count = [&n_wanted](const std::string&) {
+        ++n_wanted;
+        return Fd();
+    };
+    for (const char* path : {libc.c_str(), VICTIM}) {
+        auto facts = (*process)->finish(count);
+        ASSERT_TRUE(facts) << facts.error().text;
+        ElfFacts read;
+        MessageReader in(facts->body);
+        EXPECT_TRUE(read_facts(in, read)) << path;
+        auto functions = (*process)->finish(count);
+        ASSERT_TRUE(functions) << functions.error().text;
+        FunctionTable table;
+        MessageReader names(functions->body);
+        EXPECT_TRUE(read_functions(names, table)) << path;
+        EXPECT_NE(table.find(path == libc ? "malloc" : "main"), nullptr) << path;
+    }
+    EXPECT_GT(n_wanted, 0); // the debug file of libc
+}
+
 TEST(SymbolReader, LimitsTheTimeOfARequest)
 {
     auto sleep = [](Channel&, ReaderMessage&, int) { ::pause(); };
