@@ -71,6 +71,11 @@ private:
     {
         return attendance_.attend(space);
     }
+    void await_tracer(Thread& thread, std::uint64_t number,
+                      std::uint64_t second) override
+    {
+        self_tracing_.await_tracer(thread, number, second);
+    }
     void has_forked(AddressSpace& space) override { attendance_.has_forked(space); }
     void thread_added(pid_t tid) override { sampler_.thread_added(tid); }
     void secure_hit(Thread& thread) override { HitHandler::secure(thread); }
@@ -127,8 +132,11 @@ private:
     Planter planter_{tracees_,      table_,  injector_,    loader_,   jumps_,
                      trap_signals_, linker_, client_wait_, releaser_, closer_};
     Grabber grabber_{tracees_, table_, trap_signals_, follower_, releaser_, left_};
-    Attendance attendance_{tracees_, alarms_,      injector_, bases_,   rseq_, jumps_,
-                           sampler_, client_wait_, releaser_, grabber_, table_};
+    SelfTracing self_tracing_{tracees_, alarms_,       injector_,     sampler_, jumps_,
+                              hits_,    runtime_exit_, trap_signals_, releaser_};
+    Attendance attendance_{tracees_,  alarms_,  injector_,     bases_,
+                           rseq_,     jumps_,   sampler_,      client_wait_,
+                           releaser_, grabber_, self_tracing_, table_};
     UprobeWatch uprobe_watch_{tracees_, alarms_, jumps_, client_wait_};
     Launcher launcher_{tracees_, table_, linker_, client_wait_};
     std::shared_ptr<AddressSpace> ended_; // memory of the process that exited last

@@ -353,6 +353,8 @@ private:
                 memory_.value<dt_rt_firing>(list + index * sizeof(dt_rt_firing));
             if (firing && firing->kind == DT_RT_LIBRARIES)
                 jump.for_libraries = true;
+            else if (firing && firing->kind == DT_RT_TRACER)
+                jump.for_tracers = true;
             else
                 jump.n_firings++;
         }
@@ -377,11 +379,14 @@ private:
                 if (site.from == 0 &&
                     site.at - jump.at.value + max_window_bytes < 2 * max_window_bytes)
                     add_firings(site, jump);
-            bool serves = jump.n_firings != 0 || jump.for_libraries;
+            bool serves = jump.n_firings != 0 || jump.for_libraries || jump.for_tracers;
             jump.live = found_.enabled && found_.agent_lives && serves;
             if (jump.for_libraries)
                 jump.text +=
                     ", which reports to dtrace when libraries are loaded or unloaded";
+            if (jump.for_tracers)
+                jump.text += ", which reports to dtrace when the program is about to "
+                             "trace itself";
         }
     }
 

@@ -35,6 +35,7 @@ struct ProcessPatch {
     TargetAddr trampoline;       // for a jump: the trampoline to which it leads
     std::uint32_t n_firings = 0; // for a jump: the number of probes that it would fire
     bool for_libraries = false;  // for a jump: fires when the list of libraries changes
+    bool for_tracers = false;    // for a jump: fires before the program traces itself
     bool is_call_stub = false;   // for unknown bytes: they make our system calls
     std::string text;            // "a jump to 0x7f0000001000", "48 8b instead of 55 53"
 };

@@ -110,15 +110,14 @@ static bool fires_alone(const AddressSpace& space, std::uint32_t site)
     return false;
 }
 
-// Returns whether the tracepoint works while the agent is away.
-static bool works_alone(const AddressSpace& space, const Tracepoint& tp)
+bool works_alone(const AddressSpace& space, const Tracepoint& tp)
 {
     if (!tp.site || !std::ranges::all_of(tp.links, [&space](std::uint32_t link) {
             return fires_alone(space, link);
         }))
         return false;
-    // A thread that loads a library summons the agent.
-    if (tp.purpose == Tracepoint::library_change && tp.firings.empty())
+    // A thread that loads a library, or prepares a tracer, summons the agent.
+    if (tp.is_own() && tp.firings.empty())
         return true;
     return tp.purpose == Tracepoint::fires && fires_alone(space, *tp.site);
 }
@@ -274,15 +273,16 @@ void Attendance::work()
     if (is_due)
         alarms_.set(Alarms::attendance, 0);
     bool any_left = false;
+    self_tracing_.work();
     for (const auto& space : spaces()) {
         if (space->presence != Presence::attached &&
             (is_due || space->away.is_summoned))
             examine(space);
         else if (space->presence == Presence::attached && is_due)
             leave_if_idle(space);
-        any_left = true;
+        any_left = any_left || space->presence != Presence::attached || any_releases();
     }
-    if (is_due && any_left && any_releases())
+    if (is_due && any_left)
         alarms_.set_if_unset(Alarms::attendance, monotonic_ns() + look_ns);
 }
 
@@ -302,28 +302,6 @@ void Attendance::leave_if_idle(const std::shared_ptr<AddressSpace>& space)
     away.not_before_ns = now + (away.n_tries % max_tries == 0 ? recheck_ns : retry_ns);
 }
 
-// Returns whether the thread may run without a tracer. A thread in the engine may not,
-// because it may hold a shard and is on a stack of ours.
-static bool may_run_alone(const AddressSpace& space, const Thread& thread)
-{
-    user_regs_struct user;
-    if (!thread.is_stopped() || !thread.is_interrupt() || !get_regs(thread.tid, user))
-        return false;
-    const TargetAddr pc{user.rip};
-    const RuntimeMap& runtime = space.runtime;
-    if (space.slots.contain(pc))
-        return false;
-    if (!runtime.in_image(pc) || runtime.in_code(pc))
-        return true;
-    const dt_rt_header& header = runtime_header();
-    const std::uint64_t offset = pc - runtime.image;
-    return (offset >= header.enter && offset < header.build) ||
-           std::ranges::any_of(header.leaves,
-                               [offset](const dt_rt_header::dt_rt_leave& in) {
-                                   return offset >= in.begin && offset < in.end;
-                               });
-}
-
 // Detaches from all threads. Returns false if a thread must first leave the engine.
 bool Attendance::leave(const std::shared_ptr<AddressSpace>& space)
 {
@@ -334,23 +312,17 @@ bool Attendance::leave(const std::shared_ptr<AddressSpace>& space)
     if (!process || !world.in_time() || target == nullptr || target->space != space ||
         !why_attached(*space).empty() || injector_.is_stub_in_use(*space))
         return false;
-    for (const Thread* thread : tracees_.threads_in(*space))
-        if (!may_run_alone(*space, *thread))
+    for (const Thread* thread : tracees_.threads_in(*space)) {
+        user_regs_struct user;
+        if (!thread->is_stopped() || !thread->is_interrupt() ||
+            !get_regs(thread->tid, user) || !may_run_alone(*space, {user.rip}))
             return false;
-    space->call_place.remove_stub(*space);
+    }
     AwayState& away = space->away;
     away.n_tries = 0;
     away.is_summoned = away.is_kept_out = false;
-    away.children.clear();
-    away.process = std::move(process);
-    Mailbox::ring_for(away.process.get());
-    rseq_.pause(*space);
     space->runtime.doorbells.shut_gate();
-    space->runtime.writer().announce(space->runtime.config().away, DT_RT_AWAY);
-    space->presence = Presence::away;
-    for (pid_t tid : tracees_.tids_in(*space))
-        if (Thread* thread = tracees_.find_thread(tid))
-            releaser_.detach_thread(*thread, 0);
+    releaser_.leave_probes(world, std::move(process), DT_RT_AWAY);
     return true;
 }
 
@@ -361,6 +333,18 @@ bool Attendance::attend(const std::shared_ptr<AddressSpace>& space)
     return space->presence == Presence::attached;
 }
 
+// Returns whether the memory still exists, although the agent is away.
+static bool has_memory(const AddressSpace& space)
+{
+    TargetAddr at = space.runtime.image;
+    if (at.value == 0) { // the target has only breakpoints
+        const auto all = space.tracepoints.all();
+        at = all.empty() ? TargetAddr{} : all.front()->at();
+    }
+    std::byte first{};
+    return space.read_text(at, {&first, 1});
+}
+
 // Attaches again. Fails with Code::busy if another tracer holds the process, and with
 // another code if the process has exited or executed another program.
 Result<Ok> Attendance::attach(const std::shared_ptr<AddressSpace>& space)
@@ -369,20 +353,17 @@ Result<Ok> Attendance::attach(const std::shared_ptr<AddressSpace>& space)
     Process* process = tracees_.find_process(pid);
     if (process == nullptr || process->space != space)
         return Error{Code::gone, "it is not traced"};
-    std::uint32_t live = 0;
-    const TargetAddr word = space->runtime.image + DT_RT_LIVE;
-    auto read_live = [&] {
-        return space->read_text(word, std::as_writable_bytes(std::span(&live, 1)));
-    };
-    if (!read_live()) {
+    if (!has_memory(*space)) {
         examine(space);
         return Error{Code::gone, "it has exited or executed another program"};
     }
+    if (self_tracing_.is_tracer_expected(*space))
+        return Error{Code::busy, "it is about to be traced by a process of its own"};
     auto world = grabber_.grab_again(pid);
     process = tracees_.find_process(pid);
     if (process == nullptr)
         return Error{Code::gone, "it has exited"};
-    if (process->space != space || !read_live()) {
+    if (process->space != space || !has_memory(*space)) {
         if (world)
             for (pid_t tid : tracees_.tids_in((*world)->space()))
                 if (Thread* thread = tracees_.find_thread(tid))
@@ -405,9 +386,7 @@ void Attendance::stay_out(AddressSpace& space)
     if (std::exchange(space.away.is_kept_out, true))
         return;
     // A library that is loaded now is no lost firing. come_back() reports it.
-    for (const Tracepoint* tp : space.tracepoints.all())
-        if (tp->purpose == Tracepoint::library_change)
-            space.runtime.set_firings(*tp->site, {});
+    jumps_.update_own(space);
     space.runtime.writer().announce(space.runtime.config().away, DT_RT_KEPT_OUT);
     space.runtime.doorbells.open_gate();
 }
@@ -427,14 +406,15 @@ void Attendance::come_back(StoppedWorld& world)
     if (std::exchange(away.is_summoned, false))
         away.idle_ns = std::min(2 * away.idle_ns, max_idle_ns);
     away.not_before_ns = monotonic_ns() + away.idle_ns;
-    space.runtime.writer().announce(space.runtime.config().away, DT_RT_PRESENT);
-    space.runtime.doorbells.open_gate();
+    if (space.runtime.image.value != 0) {
+        space.runtime.writer().announce(space.runtime.config().away, DT_RT_PRESENT);
+        space.runtime.doorbells.open_gate();
+    }
     // A thread may have loaded a library while another tracer held the process.
     if (!std::exchange(away.is_kept_out, false))
         return;
-    for (Tracepoint* tp : space.tracepoints.all())
-        if (tp->purpose == Tracepoint::library_change)
-            jumps_.update(space, *tp);
+    self_tracing_.come_back(world);
+    jumps_.update_own(space);
     client_wait_.report_libraries_changed(space.owner());
 }
 
@@ -463,6 +443,10 @@ void Attendance::become_dormant(Process& process, Fd pidfd)
     tracees_.sessions().send_event(process.sessions(), event);
     for (auto& [session, interest] : process.interests)
         interest.has_other_program = true;
+    if (process.any(&Interest::follow_exec, FollowExec::itself) ||
+        process.any(&Interest::follow_exec, FollowExec::all))
+        tracees_.report(process.pid, "it executed another program while dtrace was "
+                                     "detached from it; that program is not traced");
 }
 
 void Attendance::examine(const std::shared_ptr<AddressSpace>& space)
@@ -472,6 +456,8 @@ void Attendance::examine(const std::shared_ptr<AddressSpace>& space)
     if (process == nullptr || process->space != space)
         return;
     if (has_exited(space->away.process)) {
+        if (process->created)
+            return; // waitpid(2) reports the exit (Tracees::end_untraced())
         // The kernel shows the status until the parent has reaped the process.
         constexpr int exit_code = 52; // number of the field in proc(5), stat
         const WaitStatus status{
@@ -483,8 +469,7 @@ void Attendance::examine(const std::shared_ptr<AddressSpace>& space)
     }
     if (space->presence != Presence::away)
         return;
-    std::byte first{};
-    if (!space->read_text(space->runtime.image, {&first, 1})) {
+    if (!has_memory(*space)) {
         // A process that exits has no memory before the pidfd reports the exit.
         const std::string status = read_proc_file(pid, "status");
         if (!status_field(status, "VmSize").empty())

@@ -35,6 +35,7 @@
 #pragma once
 
 #include "ptrace-agent/hold/grabber.hpp"
+#include "ptrace-agent/hold/self_tracing.hpp"
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/rseq.hpp"
 #include "ptrace-agent/inject/thread_bases.hpp"
@@ -52,10 +53,11 @@ public:
     Attendance(Tracees& tracees, Alarms& alarms, Injector& injector, ThreadBases& bases,
                RseqAreas& rseq, JumpWriter& jumps, Sampler& sampler,
                ClientWait& client_wait, Releaser& releaser, Grabber& grabber,
-               TracepointTable& table)
+               SelfTracing& self_tracing, TracepointTable& table)
         : tracees_(tracees), alarms_(alarms), injector_(injector), bases_(bases),
           rseq_(rseq), jumps_(jumps), sampler_(sampler), client_wait_(client_wait),
-          releaser_(releaser), grabber_(grabber), table_(table)
+          releaser_(releaser), grabber_(grabber), self_tracing_(self_tracing),
+          table_(table)
     {
     }
 
@@ -97,8 +99,12 @@ private:
     ClientWait& client_wait_;
     Releaser& releaser_;
     Grabber& grabber_;
+    SelfTracing& self_tracing_;
     TracepointTable& table_;
 };
+
+// Returns whether the tracepoint works while the agent is away.
+bool works_alone(const AddressSpace& space, const Tracepoint& tp);
 
 // Returns whether a fault in the instruction could reach a handler of the program.
 // Accesses to the stack are not counted, because they fault only if the stack is full.

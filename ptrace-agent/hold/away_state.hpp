@@ -24,9 +24,17 @@ struct AwayState {
     unsigned n_tries = 0;     // attempts to detach that found a thread in the engine
     bool has_forked = false;  // the agent stays attached, so that it sees each fork
     bool is_summoned = false; // a thread waits for the agent
-    bool is_kept_out = false; // another tracer holds the process
-    Fd process;               // a pidfd, to notice the exit of the process
-    std::set<pid_t> children; // forked children that have been restored
+    // Another tracer holds the process, or is expected to attach to it (SelfTracing).
+    bool is_kept_out = false;
+    // The monotonic time at which SelfTracing gives up detaching; 0: it is not to detach.
+    std::uint64_t detach_ends_ns = 0;
+    // The monotonic time until which the process's own tracer is expected, or 0.
+    std::uint64_t tracer_ends_ns = 0;
+    // Calls of prctl(PR_SET_PTRACER) that did not name a descendant.
+    unsigned n_strangers = 0;
+    bool was_reported = false; // the user knows that the process traces itself
+    Fd process;                // a pidfd, to notice the exit of the process
+    std::set<pid_t> children;  // forked children that have been restored
 };
 
 } // namespace dt::agent

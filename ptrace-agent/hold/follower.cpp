@@ -3,6 +3,7 @@
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/plant/tracer_calls.hpp"
 #include "ptrace-agent/trap/watched_calls.hpp"
 
 #include <sys/syscall.h>
@@ -31,17 +32,22 @@ static Inheritance inheritance_of(const Process& parent)
                (what == Follow::statics && firing.kind == SiteKind::static_probe);
     };
     Inheritance all;
+    bool any_fires = false;
     for (Tracepoint* tp : space.tracepoints.all()) {
         if (!tp->written && !tp->site)
             continue;
         std::vector<Firing> firings;
         std::copy_if(tp->firings.begin(), tp->firings.end(),
                      std::back_inserter(firings), is_inherited);
-        if (!firings.empty())
+        any_fires = any_fires || !firings.empty();
+        if (!firings.empty() || tp->call_number != 0)
             all.sites.push_back({tp->insn, std::move(firings), tp->first, tp->end,
                                  tp->beyond, tp->further, tp->loop_end,
-                                 tp->site.has_value(), tp->may_be_breakpoint});
+                                 tp->site.has_value(), tp->may_be_breakpoint,
+                                 tp->call_number});
     }
+    if (!any_fires)
+        all.sites.clear();
     all.statics = space.statics;
     auto add = [&all](TargetAddr at, std::uint64_t bytes) {
         if (at.value != 0)
@@ -123,14 +129,20 @@ void Follower::begin(Thread& newborn)
         std::erase_if(site.firings, [&](const Firing& firing) {
             return newborn.process->interests.count(firing.session) == 0;
         });
-    std::erase_if(inherited.sites,
-                  [](const InheritedSite& site) { return site.firings.empty(); });
+    std::erase_if(inherited.sites, [](const InheritedSite& site) {
+        return site.firings.empty() && site.tracer_call == 0;
+    });
     for (const InheritedSite& site : inherited.sites) {
         Tracepoint* tp = space->tracepoints.find(site.insn.at);
         if (tp == nullptr)
             fresh.push_back(tp = &space->tracepoints.add(site.insn));
         tp->firings = site.firings;
         tp->may_be_breakpoint = site.may_be_breakpoint;
+        if (site.tracer_call != 0) {
+            tp->purpose = Tracepoint::tracer_call;
+            tp->call_number = site.tracer_call;
+            space->watched.tracer_calls = true;
+        }
         if (!site.jump)
             continue; // the parent has a breakpoint here, and the child gets one, too
         tp->first = site.first;
@@ -143,6 +155,7 @@ void Follower::begin(Thread& newborn)
     JumpReport jumps;
     if (n_jumps != 0)
         jumps = jumps_.plant(world, space, fresh);
+    leave_tracer_calls_without_jump(*space, fresh);
     std::size_t n_lost = std::erase_if(fresh, [&](Tracepoint* tp) {
         if (tp->purpose != Tracepoint::fires || tp->first.value == 0 ||
             tp->may_be_breakpoint)

@@ -69,6 +69,28 @@ void Releaser::detach_thread(Thread& thread, int signal)
     tracees_.remove_thread(thread);
 }
 
+void Releaser::leave_probes(StoppedWorld& world, Fd process, dt_rt_away away)
+{
+    AddressSpace& space = world.space();
+    space.call_place.remove_stub(space);
+    space.away.children.clear();
+    space.away.process = std::move(process);
+    Mailbox::ring_for(space.away.process.get());
+    if (space.runtime.image.value != 0) {
+        RseqAreas::pause(space);
+        space.runtime.writer().announce(space.runtime.config().away, away);
+    }
+    space.presence = Presence::away;
+    for (pid_t tid : tracees_.tids_in(space)) {
+        Thread* thread = tracees_.find_thread(tid);
+        if (thread == nullptr)
+            continue;
+        thread->held = thread->awaits_tracer = false;
+        const bool signalled = thread->is_pending() && thread->event() == 0;
+        detach_thread(*thread, signalled ? thread->signal() : 0);
+    }
+}
+
 bool Releaser::remove_runtime(StoppedWorld& world, Try which)
 {
     AddressSpace& space = world.space();
@@ -166,7 +188,7 @@ void Releaser::release(std::shared_ptr<AddressSpace> space, const std::string& w
 
 void Releaser::leave_inert(const std::shared_ptr<AddressSpace>& space)
 {
-    if (space->presence == Presence::away) {
+    if (space->presence == Presence::away && space->runtime.image.value != 0) {
         space->runtime.let_fire(*space, false); // fails if the process has exited
         space->runtime.writer().announce(space->runtime.config().away, DT_RT_KEPT_OUT);
     }

@@ -74,6 +74,9 @@ public:
     // Detaches from a stopped thread and delivers a signal to it, unless the signal is
     // 0. A thread with deferred signals continues, and is detached at a later stop.
     void detach_thread(Thread& thread, int signal);
+    // Detaches from all threads of a stopped process, and leaves its probes in place.
+    // `process` is a pidfd of the process. `away` is announced to the runtime.
+    void leave_probes(StoppedWorld& world, Fd process, dt_rt_away away);
 
 private:
     // Releases all processes of an address space. With Try::again, returns false if a

@@ -162,10 +162,11 @@ void Tracees::release_all(AddressSpace& space)
 
 StoppedWorld::StoppedWorld(Tracees& tracees, std::shared_ptr<AddressSpace> space,
                            Try which)
-    : tracees_(tracees), space_(std::move(space)),
-      in_time_(tracees_.stop_all(*space_, which))
+    : tracees_(tracees), space_(std::move(space))
 {
+    // The threads may exit while they are being stopped.
     assert(space_->presence != Presence::away || !tracees_.threads_in(*space_).empty());
+    in_time_ = tracees_.stop_all(*space_, which);
 }
 
 StoppedWorld::~StoppedWorld()

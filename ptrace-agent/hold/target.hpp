@@ -97,6 +97,9 @@ struct Thread {
     bool in_vfork = false;    // waits in the kernel until its child execs or exits
     bool held = false;        // not resumed until the client requests it
     bool inside_exec = false; // held at its exec event, still in execve(2)
+    // Held until the agent has detached, because the process prepares to be traced by
+    // another tracer (Attendance).
+    bool awaits_tracer = false;
     // The monotonic time at which the hold ends even if the client is silent. 0 means
     // no limit.
     std::uint64_t hold_ends_ns = 0;
@@ -196,6 +199,7 @@ struct InheritedSite {
     TargetAddr loop_end;
     bool jump = false;
     bool may_be_breakpoint = false;
+    std::uint32_t tracer_call = 0; // Tracepoint::call_number
 };
 // Our probes and mappings, which a child inherits with its parent's memory.
 struct Inheritance {

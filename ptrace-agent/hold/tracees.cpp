@@ -118,6 +118,18 @@ void Tracees::end_process(pid_t pid, WaitStatus status)
         handler_.process_ended(*ended.mapped(), status);
 }
 
+// Handles the exit of a command while the agent is away from it (Attendance). The kernel
+// reports the exit because the agent is the command's parent.
+void Tracees::end_untraced(pid_t pid, WaitStatus status)
+{
+    const Process* process = find_process(pid);
+    if (process == nullptr || !process->created || !process->threads.empty())
+        return;
+    for (const auto& session : sessions_.all())
+        session->arena.free_shards_of(pid);
+    end_process(pid, status);
+}
+
 void Tracees::remove_untraced(const AddressSpace& space)
 {
     std::erase_if(processes_, [&space](const auto& each) {
@@ -206,6 +218,8 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
         late_children_.erase(tid);
         if (thread != nullptr)
             drop_thread(*thread, status);
+        else
+            end_untraced(tid, status);
         return;
     }
     if (thread == nullptr && status.event() == PTRACE_EVENT_EXEC) {

@@ -61,6 +61,11 @@ public:
     // Attaches again if the agent is away from this memory (attendance.hpp). Returns
     // whether its threads are traced now.
     virtual bool attend(const std::shared_ptr<AddressSpace>& space) = 0;
+    // Called when a thread is about to make a system call for which the agent must
+    // detach (plant/tracer_calls.hpp). `second` is the call's second argument. May hold
+    // the thread (Thread::awaits_tracer).
+    virtual void await_tracer(Thread& thread, std::uint64_t number,
+                              std::uint64_t second) = 0;
     // Called after a process has forked a child with its own memory.
     virtual void has_forked(AddressSpace& space) = 0;
     // Called before the threads of a stopped world are resumed.
@@ -110,6 +115,7 @@ public:
     void end_process(pid_t pid, WaitStatus status);
     // Removes the records of the processes in an address space without traced threads.
     void remove_untraced(const AddressSpace& space);
+    void end_untraced(pid_t pid, WaitStatus status);
     // Removes the other threads of the process, after this thread has executed a
     // program.
     void remove_others(Thread& thread);
@@ -155,6 +161,10 @@ public:
     bool attend(const std::shared_ptr<AddressSpace>& space)
     {
         return handler_.attend(space);
+    }
+    void await_tracer(Thread& thread, std::uint64_t number, std::uint64_t second)
+    {
+        handler_.await_tracer(thread, number, second);
     }
     void has_forked(AddressSpace& space) { handler_.has_forked(space); }
 

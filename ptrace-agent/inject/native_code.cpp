@@ -172,7 +172,7 @@ void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site
     // At an indirect jump, the runtime must first find out whether the jump leaves its
     // function (dt_rt_jumps_out()).
     if (arena == nullptr || firings.size() != 1 || firings[0].kind == DT_RT_LIBRARIES ||
-        firings[0].kind == DT_RT_JUMP_OUT)
+        firings[0].kind == DT_RT_JUMP_OUT || firings[0].kind == DT_RT_TRACER)
         return;
     const dt_rt_firing& firing = firings[0];
     if (firing.probe == 0 ||

@@ -15,6 +15,10 @@ namespace dt::agent {
 // Returns whether pc is in the runtime or in a trampoline.
 bool in_our_code(const AddressSpace& space, TargetAddr pc);
 
+// Returns whether a thread at pc may run without a tracer. A thread in the engine may
+// not, because it may hold a shard and is on a stack of ours.
+bool may_run_alone(const AddressSpace& space, TargetAddr pc);
+
 // Returns the window that begins before pc and contains pc, or null. Unchanged bytes
 // that a punned jump uses count as part of the window.
 Planted* window_around(const AddressSpace& space, TargetAddr pc);

@@ -8,11 +8,28 @@
 #include "ptrace-agent/inject/our_code.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <x86intrin.h>
 
 namespace dt::agent {
+
+bool may_run_alone(const AddressSpace& space, TargetAddr pc)
+{
+    const RuntimeMap& runtime = space.runtime;
+    if (space.slots.contain(pc))
+        return false;
+    if (!runtime.in_image(pc) || runtime.in_code(pc))
+        return true;
+    const dt_rt_header& header = runtime_header();
+    const std::uint64_t offset = pc - runtime.image;
+    return (offset >= header.enter && offset < header.build) ||
+           std::ranges::any_of(header.leaves,
+                               [offset](const dt_rt_header::dt_rt_leave& in) {
+                                   return offset >= in.begin && offset < in.end;
+                               });
+}
 
 bool in_our_code(const AddressSpace& space, TargetAddr pc)
 {

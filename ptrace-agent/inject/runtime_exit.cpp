@@ -285,8 +285,6 @@ static bool emulate_moved(AddressSpace& space, const Thread& thread,
     return any && set_regs(thread.tid, user);
 }
 
-// Runs a thread to the gate, which the caller has shut. Without doorbells there is no
-// gate, and the thread is single-stepped once.
 bool RuntimeExit::run_to_gate(Thread& thread, Try which)
 {
     bool has_gate = thread.process->space->runtime.doorbells.are_armed();

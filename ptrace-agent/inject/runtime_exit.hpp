@@ -45,6 +45,10 @@ public:
     // the original instruction. If our code itself faults, the agent gives up on the
     // target.
     bool run_out(Thread& thread, Try which);
+    // Runs a stopped thread in the runtime to the gate, which the caller has shut.
+    // Without doorbells there is no gate, and the thread is single-stepped once. Returns
+    // false if the thread exits or does not stop in time.
+    bool run_to_gate(Thread& thread, Try which = Try::last);
 
 private:
     enum class Resume {
@@ -54,7 +58,6 @@ private:
     };
     bool run_in_our_code(Thread& thread, Resume resume, Try which = Try::last);
     bool run_to_program(Thread& thread, int n_runs, bool& ran);
-    bool run_to_gate(Thread& thread, Try which = Try::last);
 
     Tracees& tracees_;
     Alarms& alarms_;

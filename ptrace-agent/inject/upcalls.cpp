@@ -70,7 +70,7 @@ void Upcalls::serve(const std::shared_ptr<AddressSpace>& space)
 static bool needs_stop(const dt_rt_upcall& call, const dt_rt_config& config)
 {
     // The agent can read the fs base, which locates errno, only from a stopped thread.
-    return call.op == DT_RT_UP_LIBRARIES ||
+    return call.op == DT_RT_UP_LIBRARIES || call.op == DT_RT_UP_TRACER ||
            (call.op == DT_RT_UP_VAR &&
             (config.fs_method != DT_RT_FS_RDFSBASE || call.a[0] == DIF_VAR_errno));
 }
@@ -137,6 +137,8 @@ void Upcalls::serve_call(Thread& thread, TargetAddr at)
         bases_.learn_from_upcall(thread, call.a[0]);
     if (call.op == DT_RT_UP_LIBRARIES && linker_.handle_change(thread))
         client_wait_.hold(thread);
+    if (call.op == DT_RT_UP_TRACER)
+        tracees_.await_tracer(thread, call.a[0], call.a[1]);
 }
 
 Registers registers_of(const dt_rt_frame& frame, const dt_rt_config& config)

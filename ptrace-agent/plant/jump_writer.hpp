@@ -72,6 +72,9 @@ public:
     // further sessions. Returns false if the tracepoint has no jump, or if the runtime's
     // tables are full.
     bool update(AddressSpace& space, Tracepoint& tp);
+    // Updates the tracepoints at which threads ask the agent. While the agent is kept
+    // out (AwayState), they do not ask.
+    void update_own(AddressSpace& space);
     // Removes the jumps that no probe needs any more. The tracepoints in `idle` have
     // just lost their probes.
     void remove(AddressSpace& space, const std::vector<Tracepoint*>& idle);

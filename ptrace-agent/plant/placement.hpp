@@ -64,7 +64,8 @@ private:
 // The sites of one request, and the tracepoints that were created from them.
 struct PlacedSites {
     PlacedSites(AddressSpace& target, unsigned of)
-        : space(target), session(of), window(target)
+        : space(target), session(of), window(target),
+          watched_before(target.watched.tracer_calls)
     {
     }
 
@@ -77,6 +78,7 @@ struct PlacedSites {
     StaticTable statics;
     std::vector<Mapping> mappings;
     TextWindow window;
+    const bool watched_before; // whether the request found the tracer calls watched
     std::vector<std::uint32_t> gone; // indices of sites in changed mappings
     bool unreadable = false;         // the text of a site could not be read
     std::vector<std::pair<std::uint32_t, std::string>> refused; // index, reason

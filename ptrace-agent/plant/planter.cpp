@@ -6,6 +6,7 @@
 #include "ptrace-agent/hold/guests.hpp"
 #include "ptrace-agent/hold/refusals.hpp"
 #include "ptrace-agent/plant/linker.hpp"
+#include "ptrace-agent/plant/tracer_calls.hpp"
 #include "ptrace-agent/trap/watched_calls.hpp"
 
 #include <algorithm>
@@ -170,6 +171,7 @@ static void forget_plan(PlacedSites& work, const std::vector<Tracepoint*>& linke
     work.sites.clear();
     work.window.forget();
     work.space.patches.prepare(work.space, {});
+    work.space.watched.tracer_calls = work.watched_before;
 }
 
 Reply Planter::expect(Reader& in)
@@ -282,6 +284,9 @@ Result<Ok> Planter::prepare(Planting& p)
 void Planter::place(Planting& p)
 {
     place_all(p.work, p.sites, periodic_task(p));
+    // These calls matter only where the agent has changed the program's text.
+    if (p.mechanism != Mechanism::uprobe)
+        watch_tracer_calls(*p.space, p.work.mappings, p.work.fresh);
     p.work.fresh.insert(p.work.fresh.end(), p.linker.begin(), p.linker.end());
 }
 
@@ -354,6 +359,7 @@ Result<Ok> Planter::write(Planting& p)
         jumps_.write(*p.stopped, work.fresh, p.jumps);
         refuse_breakpoints(work, p.jumps.report, p.mechanism);
     }
+    leave_tracer_calls_without_jump(space, work.fresh);
     for (const auto& each : work.grown) {
         const std::uint32_t index = each.second;
         Tracepoint* tp = space.tracepoints.find(each.first);

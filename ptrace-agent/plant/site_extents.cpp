@@ -23,9 +23,8 @@ bool can_jump(const Tracepoint& tp)
         tp.insn.flow == ControlFlow::branch &&
         std::any_of(tp.firings.begin(), tp.firings.end(),
                     [](const Firing& f) { return f.kind == SiteKind::ret; });
-    return (tp.purpose == Tracepoint::fires ||
-            tp.purpose == Tracepoint::library_change) &&
-           tp.first.value != 0 && (!conditional_return || is_jcc(tp.insn));
+    return (tp.purpose == Tracepoint::fires || tp.is_own()) && tp.first.value != 0 &&
+           (!conditional_return || is_jcc(tp.insn));
 }
 
 // Shortens the site's extent so that it contains no byte of [from, to).

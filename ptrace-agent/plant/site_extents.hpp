@@ -34,7 +34,7 @@ namespace dt::agent {
 // - A return probe is at a conditional branch other than jcc. The runtime can evaluate
 //   only the condition of a jcc.
 // - The agent itself needs the tracepoint for a purpose other than
-//   Tracepoint::library_change.
+//   Tracepoint::library_change and Tracepoint::tracer_call.
 bool can_jump(const Tracepoint& tp);
 // Returns the sites for plan_windows(). PatchSite::site is the index in `wanted`, which
 // is in ascending order. The extents exclude the existing windows and all breakpoints.

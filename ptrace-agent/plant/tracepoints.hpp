@@ -52,11 +52,14 @@ public:
         sigaction_function, // libc's sigaction()
         sigaction_call,     // a program's own rt_sigaction(2)
         mask_call,          // rt_sigprocmask(2) in the program or in libc
+        tracer_call,        // a system call that tracer_calls.hpp describes
         once,               // the address up to which the launcher runs a command
     };
 
     // Returns the byte that the breakpoint replaces.
     std::byte original() const { return insn.bytes[0]; }
+    // Returns whether a jump here makes the thread ask the agent.
+    bool is_own() const { return purpose == library_change || purpose == tracer_call; }
     bool serves() const { return !firings.empty() || purpose != fires; }
     bool fires_for(unsigned session) const
     {
@@ -68,6 +71,7 @@ public:
     Instruction insn;
     std::vector<Firing> firings;
     Purpose purpose = fires;
+    std::uint32_t call_number = 0;  // for tracer_call: the system call
     bool written = false;           // the breakpoint is in the text
     bool may_be_breakpoint = false; // gets a breakpoint if a jump is not possible there
     // The number of the site in the runtime, if this tracepoint has a jump.

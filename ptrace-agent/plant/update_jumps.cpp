@@ -30,9 +30,13 @@ static void list_firings(const AddressSpace& space, const Tracepoint& tp,
                          unsigned session, std::vector<dt_rt_firing>& all)
 {
     all.clear();
-    if (tp.purpose == Tracepoint::library_change &&
-        space.runtime.session_of(*tp.site) == session)
+    // While the agent is kept out, it cannot be asked.
+    const bool asks =
+        space.runtime.session_of(*tp.site) == session && !space.away.is_kept_out;
+    if (asks && tp.purpose == Tracepoint::library_change)
         all.push_back({0, DT_RT_LIBRARIES, 0});
+    if (asks && tp.purpose == Tracepoint::tracer_call)
+        all.push_back({0, DT_RT_TRACER, tp.call_number});
     for (const Firing& firing : tp.firings) {
         if (firing.session != session)
             continue;
@@ -98,6 +102,13 @@ bool JumpWriter::update(AddressSpace& space, Tracepoint& tp)
         if (sessions.test(session) && !update_session(space, tp, session))
             return false;
     return true;
+}
+
+void JumpWriter::update_own(AddressSpace& space)
+{
+    for (Tracepoint* tp : space.tracepoints.all())
+        if (tp->is_own())
+            update(space, *tp);
 }
 
 void JumpWriter::drop_session(AddressSpace& space, unsigned session)

@@ -50,6 +50,12 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 			dt_rt_ask(run, DT_RT_UP_LIBRARIES, 0, 0, 0, &args[0]);
 			return;
 		}
+		if (firing->kind == DT_RT_TRACER) {
+			if (dt_rt_prepares_tracer(firing->arg0, f->rdi, f->rsi))
+				dt_rt_ask(run, DT_RT_UP_TRACER, firing->arg0,
+					  f->rsi, 0, &args[0]);
+			return;
+		}
 		if (!dt_rt_jumps_out(run, &args[0]))
 			return;
 		args[1] = f->rax;

@@ -232,8 +232,10 @@ static inline int dt_rt_is_gs_key(dt_u64 gs_base)
 }
 
 /*
- * DT_RT_LIBRARIES is not a probe. It fires where the dynamic linker reports
- * changes to the loaded libraries.
+ * DT_RT_LIBRARIES and DT_RT_TRACER are not probes. DT_RT_LIBRARIES fires where
+ * the dynamic linker reports changes to the loaded libraries. DT_RT_TRACER fires
+ * before the system call with the number arg0, and asks the agent if
+ * dt_rt_prepares_tracer() returns 1.
  */
 enum dt_rt_kind {
 	DT_RT_ENTRY,
@@ -242,7 +244,27 @@ enum dt_rt_kind {
 	DT_RT_STATIC, /* a static probe, which the program's author added */
 	DT_RT_LIBRARIES,
 	DT_RT_JUMP_OUT, /* an indirect jump, which is a return if it leaves the function */
+	DT_RT_TRACER,
 };
+
+/*
+ * Returns whether a system call prepares the process to be traced by a process
+ * of its own: a clone(2) with CLONE_UNTRACED, or a prctl(PR_SET_PTRACER) that
+ * names one process. `first` and `second` are the call's arguments.
+ */
+static inline int dt_rt_prepares_tracer(dt_u64 number, dt_u64 first,
+					dt_u64 second)
+{
+	const dt_u64 sys_clone = 56, sys_prctl = 157;
+	const dt_u64 clone_untraced = 0x00800000;
+	const dt_u32 pr_set_ptracer = 0x59616d61;
+	const dt_u64 any = ~0ull; /* PR_SET_PTRACER_ANY */
+
+	if (number == sys_clone)
+		return (first & clone_untraced) != 0;
+	return number == sys_prctl && (dt_u32)first == pr_set_ptracer &&
+	       second && second != any;
+}
 
 struct dt_rt_firing {
 	dt_u32 probe;
@@ -467,6 +489,11 @@ enum dt_rt_upcall_op {
 	DT_RT_UP_TIMESTAMP,  /* value = CLOCK_MONOTONIC, ns */
 	DT_RT_UP_WALLTIME,   /* value = CLOCK_REALTIME, ns */
 	DT_RT_UP_LIBRARIES,  /* the agent resumes the thread once it knows the libraries */
+	/*
+	 * a[0] number of the system call, a[1] its second argument; the agent
+	 * resumes the thread once another process can trace it
+	 */
+	DT_RT_UP_TRACER,
 };
 
 struct dt_rt_upcall {

@@ -3,11 +3,11 @@
 
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/plant/call_sites.hpp"
 #include "ptrace-agent/plant/linker.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <elf.h>
 #include <sys/syscall.h>
 
@@ -17,65 +17,6 @@ constexpr std::uint64_t max_scanned_bytes = 64 << 20; // in all mappings
 constexpr std::size_t max_watched = 4096;
 // More than the size of getcontext(), setcontext() or swapcontext().
 constexpr std::uint64_t max_context_bytes = 512;
-
-struct SignalCall {
-    std::uint8_t number;
-    TargetAddr at; // address of the syscall instruction
-};
-
-// Returns the address of the syscall instruction among the first four instructions.
-// `text` begins with `mov $number,%eax`. Returns nothing if there is no syscall, or if a
-// jump or call comes first.
-static std::optional<TargetAddr> syscall_after(std::span<const std::byte> text,
-                                               TargetAddr at)
-{
-    for (int i = 0; i < 4; ++i) {
-        auto insn = x86_64.decode(text, at);
-        if (!insn || insn->length > text.size())
-            return std::nullopt;
-        if (insn->flow == ControlFlow::syscall)
-            return at;
-        if (insn->flow != ControlFlow::next)
-            return std::nullopt;
-        text = text.subspan(insn->length);
-        at = at + insn->length;
-    }
-    return std::nullopt;
-}
-
-// Returns the rt_sigaction(2) and rt_sigprocmask(2) calls in a mapping that begin with
-// `mov $number,%eax`. Returns an empty list if the mapping cannot be read, or has more
-// than `n_left` bytes. Subtracts the bytes of the mapping from `n_left`.
-static std::vector<SignalCall>
-signal_calls(const AddressSpace& space, const Mapping& mapping, std::uint64_t& n_left)
-{
-    static constexpr std::size_t load_bytes = 5;
-    std::vector<SignalCall> found;
-    const std::uint64_t bytes = mapping.end - mapping.begin;
-    if (bytes > n_left)
-        return found;
-    n_left -= bytes;
-    std::vector<std::byte> text(bytes);
-    if (!space.read_original(mapping.begin, text))
-        return found;
-    const std::byte* const begin = text.data();
-    const std::byte* const end = begin + text.size();
-    for (const std::byte* at = begin; end - at >= std::ptrdiff_t{load_bytes}; ++at) {
-        at = static_cast<const std::byte*>(
-            std::memchr(at, 0xb8, static_cast<std::size_t>(end - at)));
-        if (at == nullptr || end - at < std::ptrdiff_t{load_bytes})
-            break;
-        std::uint32_t number = 0;
-        std::memcpy(&number, at + 1, sizeof number);
-        if (number != SYS_rt_sigaction && number != SYS_rt_sigprocmask)
-            continue;
-        const auto offset = static_cast<std::size_t>(at - begin);
-        if (auto call =
-                syscall_after(std::span(text).subspan(offset), mapping.begin + offset))
-            found.push_back({static_cast<std::uint8_t>(number), *call});
-    }
-    return found;
-}
 
 // Collects the tracepoints that need a breakpoint.
 class Watcher {
@@ -138,12 +79,15 @@ void watch_signal_calls(StoppedWorld& world)
         const bool own = m.kernel_path() == program;
         if (!m.executable || (!own && !libc))
             continue;
-        for (const SignalCall& call : signal_calls(space, m, n_left)) {
-            if (call.number == SYS_rt_sigprocmask && !is_in_context(call.at))
-                watcher.watch(call.at, Tracepoint::mask_call);
-            if (call.number == SYS_rt_sigaction && own)
-                watcher.watch(call.at, Tracepoint::sigaction_call);
-        }
+        const auto text = original_text_of(space, m.begin, m.end, n_left);
+        n_left -= text.size();
+        for (const CallSite& site : call_sites(text, m.begin, SYS_rt_sigprocmask))
+            if (!is_in_context(site.call))
+                watcher.watch(site.call, Tracepoint::mask_call);
+        if (!own)
+            continue;
+        for (const CallSite& site : call_sites(text, m.begin, SYS_rt_sigaction))
+            watcher.watch(site.call, Tracepoint::sigaction_call);
     }
     watcher.write();
     // A program that has just been executed may load its libc later.

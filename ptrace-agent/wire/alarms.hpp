@@ -20,6 +20,7 @@ public:
         uprobes,       // the text of the jumps is compared (UprobeWatch)
         left_sessions, // the memory of ended sessions is unmapped (Releaser)
         attendance,    // idle targets are released, and released ones are examined
+        self_tracing,  // the agent detaches from a program that traces itself
         n_reasons,
     };
 

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/hold/self_tracing.hpp"
+
+#include "base/clock_ns.hpp"
+#include "base/pidfd.hpp"
+#include "process/proc_files.hpp"
+#include "ptrace-agent/confine/confinement.hpp"
+#include "ptrace-agent/hold/attendance.hpp"
+#include "ptrace-agent/hold/deferred_signals.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
+
+#include <algorithm>
+#include <set>
+#include <sys/syscall.h>
+
+namespace dt::agent {
+
+constexpr std::uint64_t grace_ns = 2'000'000'000; // for the program's tracer to attach
+constexpr std::uint64_t first_look_ns =
+    200'000'000; // until Attendance examines the process
+constexpr std::uint64_t try_again_ns = 2'000'000;
+constexpr int max_ancestors = 64;
+constexpr unsigned max_strangers = 16;
+constexpr int max_steps = 100'000; // of a thread that leaves the engine without a gate
+
+// Returns whether a descendant of the process has this number in its own pid namespace.
+static bool has_descendant(pid_t of, pid_t number)
+{
+    for (pid_t pid : pids_in_proc()) {
+        const std::string status = read_proc_file(pid, "status");
+        pid_t last = 0;
+        for (unsigned i = 0;; ++i) {
+            const auto each = static_cast<pid_t>(status_number(status, "NSpid", i));
+            if (each <= 0)
+                break;
+            last = each;
+        }
+        if (last != number)
+            continue;
+        auto parent = static_cast<pid_t>(status_number(status, "PPid"));
+        for (int n = 0; n < max_ancestors && parent > 1; ++n) {
+            if (parent == of)
+                return true;
+            parent = static_cast<pid_t>(
+                status_number(read_proc_file(parent, "status"), "PPid"));
+        }
+    }
+    return false;
+}
+
+static bool has_child(pid_t pid)
+{
+    return std::ranges::any_of(threads_of(pid), [pid](pid_t tid) {
+        const std::string file = "task/" + std::to_string(tid) + "/children";
+        return !read_proc_file(pid, file.c_str()).empty();
+    });
+}
+
+// Returns why the agent will not detach from the process, or an empty string.
+static std::string refusal(const Process& process)
+{
+    if (is_confined())
+        return "dtrace can detach only from processes of its own user";
+    return process.interests.size() > 1 ? "several dtrace processes trace it" : "";
+}
+
+// Returns whether the agent can detach from the thread now.
+static bool is_ready(const Thread& thread)
+{
+    const bool is_event = thread.is_pending() && thread.event() != 0;
+    return thread.is_stopped() && (!is_event || thread.is_interrupt()) &&
+           thread.leaving == Leaving::no && thread.age == ThreadAge::known &&
+           (!thread.held || thread.awaits_tracer) && !thread.late_call &&
+           !thread.in_vfork && !thread.running_out && !thread.step.active &&
+           thread.deferred.empty() && thread.trap_handlers.empty();
+}
+
+void SelfTracing::await_tracer(Thread& thread, std::uint64_t number,
+                               std::uint64_t second)
+{
+    const Process& process = *thread.process;
+    AddressSpace& space = *process.space;
+    if (!process.is_target() || process.no_events || process.is_guest())
+        return;
+    if (number == SYS_prctl) {
+        // To look for the descendant takes milliseconds.
+        if (space.away.n_strangers == max_strangers)
+            return;
+        if (!has_descendant(process.pid, static_cast<pid_t>(second))) {
+            ++space.away.n_strangers;
+            return;
+        }
+    }
+    if (const std::string why = refusal(process); !why.empty())
+        return let_continue(space, why);
+    thread.held = thread.awaits_tracer = true;
+    if (space.away.detach_ends_ns == 0)
+        space.away.detach_ends_ns = monotonic_ns() + stop_timeout_ns;
+    alarms_.set(Alarms::self_tracing, monotonic_ns());
+}
+
+void SelfTracing::work()
+{
+    if (!alarms_.is_due(Alarms::self_tracing))
+        return;
+    alarms_.set(Alarms::self_tracing, 0);
+    std::set<std::shared_ptr<AddressSpace>> spaces;
+    for (const auto& [pid, process] : tracees_.processes())
+        if (process->space->away.detach_ends_ns != 0)
+            spaces.insert(process->space);
+    for (const auto& space : spaces) {
+        AwayState& away = space->away;
+        if (space->presence != Presence::attached || detach_from(space)) {
+            away.detach_ends_ns = 0;
+        } else if (monotonic_ns() < away.detach_ends_ns) {
+            alarms_.set_if_unset(Alarms::self_tracing, monotonic_ns() + try_again_ns);
+        } else {
+            away.detach_ends_ns = 0;
+            let_continue(*space, "dtrace could not detach from it in time");
+        }
+    }
+}
+
+// Resumes the held threads, although the agent stays attached. Reports the reason.
+void SelfTracing::let_continue(AddressSpace& space, const std::string& why)
+{
+    if (!std::exchange(space.away.was_reported, true))
+        tracees_.report(space.owner(), "the program is about to trace itself, which "
+                                       "fails while dtrace traces it: " +
+                                           why);
+    for (pid_t tid : tracees_.tids_in(space)) {
+        Thread* thread = tracees_.find_thread(tid);
+        if (thread == nullptr || !std::exchange(thread->awaits_tracer, false))
+            continue;
+        thread->held = false;
+        if (thread->is_pending())
+            tracees_.add_ready(tid);
+        else if (thread->is_stopped())
+            tracees_.go_on(*thread);
+    }
+}
+
+// Lets the threads leave the engine. Returns false if a thread must first be handled in
+// another way.
+bool SelfTracing::empty_engine(StoppedWorld& world)
+{
+    AddressSpace& space = world.space();
+    if (space.runtime.image.value == 0)
+        return true;
+    ShutGate gate(space.runtime);
+    for (pid_t tid : tracees_.tids_in(space)) {
+        for (int n = 0; n < max_steps; ++n) {
+            Thread* thread = tracees_.find_thread(tid);
+            user_regs_struct user;
+            siginfo_t info;
+            if (thread == nullptr || !get_regs(tid, user))
+                return false;
+            if (may_run_alone(space, {user.rip}))
+                break;
+            if (space.slots.contain({user.rip}) || space.budget.given_up() ||
+                (thread->is_pending() && !thread->is_interrupt()) ||
+                !runtime_exit_.run_to_gate(*thread, Try::again))
+                return false;
+            const bool is_step = thread->event() == 0 && get_siginfo(tid, info) &&
+                                 info.si_code == TRAP_TRACE;
+            if (!thread->is_interrupt() && !is_step) {
+                thread->move_to(ThreadState::pending);
+                tracees_.add_ready(tid);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Returns a description of the probes that will not fire while the agent is away.
+std::string SelfTracing::missed(const AddressSpace& space) const
+{
+    std::size_t n_breakpoints = 0;
+    bool any_drops = false;
+    for (const Tracepoint* tp : space.tracepoints.all()) {
+        n_breakpoints += !tp->site && !tp->firings.empty() ? 1 : 0;
+        any_drops = any_drops || (tp->site && !works_alone(space, *tp));
+    }
+    std::string all;
+    auto add = [&all](const std::string& text) {
+        all += (all.empty() ? "" : "; ") + text;
+    };
+    if (n_breakpoints != 0)
+        add("probes at " + std::to_string(n_breakpoints) +
+            (n_breakpoints == 1 ? " breakpoint do not fire"
+                                : " breakpoints do not fire"));
+    if (any_drops)
+        add("clauses that do more than count, sum or quantize are not executed, and "
+            "their "
+            "firings are counted as drops");
+    if (const Process* process = tracees_.find_process(space.owner()))
+        for (const auto& [session, interest] : process->interests) {
+            if (interest.follow == Follow::all)
+                add("new children are not traced");
+            if (sampler_.is_sampling(session))
+                add("profile probes do not fire in it");
+        }
+    return all;
+}
+
+bool SelfTracing::detach_from(const std::shared_ptr<AddressSpace>& space)
+{
+    Fd pidfd = open_pidfd(space->owner());
+    StoppedWorld world(tracees_, space, Try::again);
+    const Process* process = tracees_.find_process(space->owner());
+    if (process == nullptr || process->space != space)
+        return true; // it has exited or executed another program
+    for (const auto& [pid, other] : tracees_.processes())
+        if (other->space == space && other.get() != process)
+            return false; // a vfork child runs in the same memory
+    if (!pidfd || !world.in_time() || injector_.is_stub_in_use(*space))
+        return false;
+    for (Thread* thread : tracees_.threads_in(*space))
+        hits_.undo(*thread, true);
+    auto all_ready = [&] {
+        const auto threads = tracees_.threads_in(*space);
+        return !threads.empty() &&
+               std::ranges::all_of(threads, [](auto* each) { return is_ready(*each); });
+    };
+    if (!all_ready() || !empty_engine(world) || !all_ready())
+        return false;
+    AwayState& away = space->away;
+    if (const std::string what = missed(*space);
+        !what.empty() && !std::exchange(away.was_reported, true))
+        tracees_.report(space->owner(),
+                        "the program is about to trace itself, so dtrace has detached "
+                        "from it until its own tracer has detached; meanwhile, " +
+                            what);
+    std::vector<Tracepoint*> breakpoints = space->tracepoints.all();
+    std::erase_if(breakpoints, [](const Tracepoint* tp) { return !tp->written; });
+    space->tracepoints.restore_originals(breakpoints);
+    trap_signals_.remove_rescue(world, true);
+    away.is_summoned = false;
+    away.is_kept_out = true;
+    away.tracer_ends_ns = monotonic_ns() + grace_ns;
+    jumps_.update_own(*space);
+    releaser_.leave_probes(world, std::move(pidfd), DT_RT_KEPT_OUT);
+    alarms_.set(Alarms::attendance, monotonic_ns() + first_look_ns);
+    return true;
+}
+
+bool SelfTracing::is_tracer_expected(AddressSpace& space)
+{
+    std::uint64_t& ends = space.away.tracer_ends_ns;
+    if (ends == 0)
+        return false;
+    const pid_t pid = space.owner();
+    const bool is_traced =
+        status_number(read_proc_file(pid, "status"), "TracerPid") != 0;
+    if (is_traced || monotonic_ns() >= ends || !has_child(pid))
+        ends = 0;
+    return ends != 0;
+}
+
+void SelfTracing::come_back(StoppedWorld& world)
+{
+    AddressSpace& space = world.space();
+    std::vector<Tracepoint*> breakpoints = space.tracepoints.all();
+    std::erase_if(breakpoints,
+                  [](const Tracepoint* tp) { return tp->site || tp->written; });
+    if (breakpoints.empty())
+        return;
+    const auto unwritten = trap_signals_.ensure_rescue(world)
+                               ? space.tracepoints.write_breakpoints(breakpoints)
+                               : breakpoints;
+    (void)space.rescue.take_notes(space, {}); // these were reported before
+    for (Tracepoint* tp : unwritten)
+        space.tracepoints.forget(*tp);
+    if (!unwritten.empty())
+        tracees_.report(space.owner(), std::to_string(unwritten.size()) +
+                                           " breakpoints could not be set again after "
+                                           "the program traced itself; their "
+                                           "probes do not fire any more");
+}
+
+} // namespace dt::agent

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/plant/tracer_calls.hpp"
+
+#include "ptrace-agent/address_space.hpp"
+#include "ptrace-agent/plant/call_sites.hpp"
+#include "ptrace-agent/plant/linker.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sys/syscall.h>
+
+namespace dt::agent {
+
+constexpr std::uint64_t max_watched_bytes = 64 << 20;
+constexpr std::uint64_t function_bytes = 128; // clone() and prctl() are shorter
+
+struct WatchedCall {
+    std::uint32_t number;
+    const char* function; // in C libraries
+};
+constexpr WatchedCall watched_calls[] = {{SYS_clone, "clone"}, {SYS_prctl, "prctl"}};
+
+bool prepares_tracer(const Tracepoint& tp, const Registers& regs)
+{
+    return tp.purpose == Tracepoint::tracer_call &&
+           dt_rt_prepares_tracer(tp.call_number, regs[Reg::rdi], regs[Reg::rsi]) != 0;
+}
+
+// Adds a tracepoint for a call. Returns null if the address already has one, or if it
+// cannot have one.
+static Tracepoint* add(AddressSpace& space, const CallSite& site, std::uint32_t number)
+{
+    Tracepoint* tp = space.tracepoints.find(site.ready);
+    const bool is_new = tp == nullptr;
+    if (is_new) {
+        std::array<std::byte, 15> text{};
+        auto insn = space.read_original(site.ready, text)
+                        ? x86_64.decode(text, site.ready)
+                        : Result<Instruction>(Error{Code::gone, "unmapped"});
+        if (!insn)
+            return nullptr;
+        tp = &space.tracepoints.add(*insn);
+        tp->first = site.load;
+        tp->end = site.call;
+    }
+    if (tp->purpose == Tracepoint::fires) {
+        tp->purpose = Tracepoint::tracer_call;
+        tp->call_number = number;
+    }
+    return is_new ? tp : nullptr;
+}
+
+void watch_tracer_calls(AddressSpace& space, std::span<const Mapping> mappings,
+                        std::vector<Tracepoint*>& fresh)
+{
+    if (std::exchange(space.watched.tracer_calls, true))
+        return;
+    std::uint64_t left_bytes = max_watched_bytes;
+    auto watch_in = [&](TargetAddr from, TargetAddr end, const WatchedCall& call,
+                        std::span<const std::byte> text, bool may_be_breakpoint) {
+        for (const CallSite& site : call_sites(text, from, call.number)) {
+            Tracepoint* tp = site.ready < site.call && site.call < end
+                                 ? add(space, site, call.number)
+                                 : nullptr;
+            if (tp == nullptr)
+                continue;
+            tp->may_be_breakpoint = may_be_breakpoint;
+            fresh.push_back(tp);
+        }
+    };
+    for (const Mapping& m : mappings) {
+        if (!m.is_file())
+            continue;
+        if (is_libc(m.path)) {
+            for (const WatchedCall& call : watched_calls) {
+                auto at = m.offset == 0 ? symbol_in(space, m.begin, call.function)
+                                        : std::nullopt;
+                if (!at)
+                    continue;
+                const TargetAddr end = *at + function_bytes;
+                watch_in(*at, end, call,
+                         original_text_of(space, *at, end, function_bytes),
+                         call.number == SYS_prctl);
+            }
+        } else if (m.executable) {
+            const auto text = original_text_of(space, m.begin, m.end, left_bytes);
+            left_bytes -= text.size();
+            for (const WatchedCall& call : watched_calls)
+                watch_in(m.begin, m.end, call, text, call.number == SYS_clone);
+        }
+    }
+}
+
+void leave_tracer_calls_without_jump(AddressSpace& space,
+                                     std::vector<Tracepoint*>& fresh)
+{
+    auto is_own = [](const Tracepoint* tp) {
+        return tp->purpose == Tracepoint::tracer_call;
+    };
+    const auto jumpless = space.tracepoints.without_jump();
+    const bool any_breakpoint =
+        std::ranges::any_of(jumpless, [&](auto* tp) { return !is_own(tp); });
+    std::erase_if(fresh, [&](Tracepoint* tp) {
+        if (!is_own(tp) || tp->site || (any_breakpoint && tp->may_be_breakpoint))
+            return false;
+        if (!tp->firings.empty()) {
+            tp->purpose = Tracepoint::fires;
+            tp->call_number = 0;
+            return false;
+        }
+        space.tracepoints.forget(*tp);
+        return true;
+    });
+}
+
+} // namespace dt::agent

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Tests programs that trace themselves, such as programs with LeakSanitizer: dtrace detaches from them meanwhile."""
+import re, subprocess
+
+from harness import *
+from faults import Tracer, found
+from test_idle import COUNT, Idler
+
+MESSAGE = "the program is about to trace itself"
+STACKS = 'pid$target:a.out:work:entry { @calls[ustack(1)] = count(); }'
+TRACES = 'pid$target:a.out:work:entry { printf("call\\n"); }'
+
+LEAKY = """
+#include <stdlib.h>
+__attribute__((noinline)) long work(long n)
+{
+    __asm__ volatile("" ::: "memory");
+    return n * 3 + 1;
+}
+static void* volatile kept;
+int main(void)
+{
+    long sum = 0;
+    for (int i = 0; i < 1000; i++)
+        sum += work(i);
+    kept = malloc(4321);
+    kept = NULL;
+    return sum == 0;
+}
+"""
+
+def leaky(t, compiler, sanitizer, *flags):
+    """Returns the path of a program that leaks memory, and is checked by a sanitizer."""
+    need(compiler)
+    source, program = t.scratch / "leaky.c", t.scratch / f"leaky.{compiler}.{sanitizer}"
+    source.write_text(LEAKY)
+    built = subprocess.run([compiler, "-O1", "-g", f"-fsanitize={sanitizer}", *flags, "-o", str(program), str(source)],
+                           capture_output=True, text=True)
+    if built.returncode != 0:
+        raise Skip(f"{compiler} cannot link this sanitizer")
+    return program
+
+def report_in(errors):
+    """Returns the leak report, without process ids and addresses."""
+    lines = [line for line in errors.splitlines() if line and not line.startswith("dtrace: ")]
+    return [re.sub(r"==\d+==|0x[0-9a-f]+", "", line) for line in lines]
+
+def is_reported(t, program):
+    """Compares the program's report and status with and without dtrace."""
+    alone = subprocess.run([str(program)], capture_output=True, text=True)
+    contains(alone.stderr, "4321 byte(s) leaked")
+    for clauses in (COUNT, STACKS, TRACES):
+        for flags in ((), ("-x", "mechanism=int3")):
+            done = t.run(*flags, "-n", clauses, "-c", str(program))
+            equal(report_in(done.stderr), report_in(alone.stderr), f"the report {clauses} {flags}")
+            contains(done.stderr, f"exited with status {alone.returncode}")
+            equal(MESSAGE in done.stderr, clauses != COUNT or flags != (), f"the message {clauses} {flags}")
+            equal(clauses != COUNT or "calls 1000" in done.stdout, True, done.stdout)
+
+def leak_sanitizer_reports_leaks_of_a_command(t):
+    is_reported(t, leaky(t, "gcc", "leak"))
+
+def address_sanitizer_reports_leaks_of_a_command(t):
+    is_reported(t, leaky(t, "gcc", "address"))
+
+def a_sanitizer_in_the_program_itself_reports_leaks_of_a_command(t):
+    """clang links the sanitizer statically"""
+    is_reported(t, leaky(t, "clang", "address"))
+
+def leak_sanitizer_reports_leaks_of_a_running_process(t):
+    need("gcc")
+    leaker = t.scratch / "leaker"
+    built = subprocess.run(["gcc", "-O1", "-g", "-fsanitize=leak", "-o", str(leaker),
+                            str(HERE.parent / "victims/idler.c"), "-lpthread", "-ldl"], capture_output=True, text=True)
+    if built.returncode != 0:
+        raise Skip("gcc cannot link LeakSanitizer")
+    with Idler(t, command=[str(leaker)]) as target, Tracer(t, COUNT, target.pid) as tracer:
+        target.do("m")
+        target.do("c")
+        _, errors = target.process.communicate(timeout=60)
+        contains(errors.decode(), "4321 byte(s) leaked")
+        equal(target.process.returncode, 23, "the status that LeakSanitizer sets")
+        equal(found(tracer.finish(None), "calls"), target.n, "calls")
+
+def two_dtrace_processes_report_that_leaks_cannot_be_found(t):
+    need("gcc")
+    leaker = t.scratch / "leaker"
+    built = subprocess.run(["gcc", "-O1", "-g", "-fsanitize=leak", "-o", str(leaker),
+                            str(HERE.parent / "victims/idler.c"), "-lpthread", "-ldl"], capture_output=True, text=True)
+    if built.returncode != 0:
+        raise Skip("gcc cannot link LeakSanitizer")
+    with Idler(t, command=[str(leaker)]) as target, Tracer(t, COUNT, target.pid) as first, \
+         Tracer(t, COUNT, target.pid) as second:
+        target.do("m")
+        target.process.communicate(timeout=60)
+        first.finish(None)
+        second.finish(None)
+        contains(first.errors + second.errors, MESSAGE)
+        contains(first.errors + second.errors, "several dtrace processes trace it")
+
+def drops_in(errors):
+    return sum(int(n) for n in re.findall(r"(\d+) drop", errors))
+
+def calls_are_counted_while_the_program_traces_itself(t):
+    for how, n_calls in (("task", 3), ("child", 3), ("gone", 3), ("other", 2)):
+        for n_threads in (0, 2):
+            done = t.run("-qn", COUNT, "-c", f"{t.victim('self_tracer')} {how} 1000 {n_threads}")
+            equal(done.stdout.split()[:2], ["traced", "ours"], done.stderr)
+            equal(found(done.stdout, "calls"), n_calls * 1000 + n_threads * 1000000, done.stderr)
+            equal(done.stderr, "", "messages")
+
+def firings_that_need_the_engine_are_counted_as_drops_meanwhile(t):
+    program = 'pid$target:a.out:work:entry { @m = max(arg0); @ = count(); } END { printa("calls %@d\\n", @); }'
+    for how, n_missed in (("task", 1000), ("child", 1000), ("gone", 1000), ("other", 0)):
+        done = t.run("-qn", program, "-c", f"{t.victim('self_tracer')} {how} 1000")
+        equal(done.stdout.split()[:2], ["traced", "ours"], done.stderr)
+        equal(MESSAGE in done.stderr, n_missed != 0, done.stderr)
+        equal((drops_in(done.stderr), found(done.stdout, "calls")), (n_missed, 2000), f"{how} {done.stderr}")
+
+def breakpoints_are_removed_meanwhile_and_set_again(t):
+    for n_threads in (0, 1):
+        done = t.run("-q", "-x", "mechanism=int3", "-n", COUNT, "-c", f"{t.victim('self_tracer')} child 1000 {n_threads}")
+        equal(done.stdout.split()[:2], ["traced", "ours"], done.stderr)
+        contains(done.stderr, MESSAGE)
+        contains(done.stderr, "probes at 1 breakpoint do not fire")
+        if n_threads == 0:
+            equal(found(done.stdout, "calls"), 2000, "calls")
+
+if __name__ == "__main__":
+    main(tests_in(globals()))
