@@ -132,8 +132,8 @@ private:
     Planter planter_{tracees_,      table_,  injector_,    loader_,   jumps_,
                      trap_signals_, linker_, client_wait_, releaser_, closer_};
     Grabber grabber_{tracees_, table_, trap_signals_, follower_, releaser_, left_};
-    SelfTracing self_tracing_{tracees_, alarms_,       injector_,     sampler_, jumps_,
-                              hits_,    runtime_exit_, trap_signals_, releaser_};
+    SelfTracing self_tracing_{tracees_, alarms_,       injector_, sampler_,
+                              jumps_,   runtime_exit_, releaser_};
     Attendance attendance_{tracees_,  alarms_,  injector_,     bases_,
                            rseq_,     jumps_,   sampler_,      client_wait_,
                            releaser_, grabber_, self_tracing_, table_};

@@ -12,6 +12,9 @@
 #include "ptrace-agent/runtime/image.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
 #include <poll.h>
 #include <set>
 #include <sys/syscall.h>
@@ -273,7 +276,6 @@ void Attendance::work()
     if (is_due)
         alarms_.set(Alarms::attendance, 0);
     bool any_left = false;
-    self_tracing_.work();
     for (const auto& space : spaces()) {
         if (space->presence != Presence::attached &&
             (is_due || space->away.is_summoned))
@@ -282,6 +284,7 @@ void Attendance::work()
             leave_if_idle(space);
         any_left = any_left || space->presence != Presence::attached || any_releases();
     }
+    self_tracing_.work();
     if (is_due && any_left)
         alarms_.set_if_unset(Alarms::attendance, monotonic_ns() + look_ns);
 }
@@ -333,16 +336,21 @@ bool Attendance::attend(const std::shared_ptr<AddressSpace>& space)
     return space->presence == Presence::attached;
 }
 
-// Returns whether the memory still exists, although the agent is away.
+// Returns whether the process still has this memory. After execve(2), another task may
+// keep the memory alive, so the start of the runtime is also read from the memory that
+// the process has now. If the agent may not open it, PTRACE_SEIZE will fail, too.
 static bool has_memory(const AddressSpace& space)
 {
-    TargetAddr at = space.runtime.image;
-    if (at.value == 0) { // the target has only breakpoints
-        const auto all = space.tracepoints.all();
-        at = all.empty() ? TargetAddr{} : all.front()->at();
-    }
-    std::byte first{};
-    return space.read_text(at, {&first, 1});
+    std::array<std::byte, 64> then{}, now{};
+    if (!space.read_text(space.runtime.image, then))
+        return false;
+    const std::string path = "/proc/" + std::to_string(space.owner()) + "/mem";
+    const Fd memory(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!memory)
+        return errno == EACCES || errno == EPERM;
+    const auto at = static_cast<off_t>(space.runtime.image.value);
+    return ::pread(memory.get(), now.data(), now.size(), at) == std::ssize(now) &&
+           now == then;
 }
 
 // Attaches again. Fails with Code::busy if another tracer holds the process, and with
@@ -406,14 +414,11 @@ void Attendance::come_back(StoppedWorld& world)
     if (std::exchange(away.is_summoned, false))
         away.idle_ns = std::min(2 * away.idle_ns, max_idle_ns);
     away.not_before_ns = monotonic_ns() + away.idle_ns;
-    if (space.runtime.image.value != 0) {
-        space.runtime.writer().announce(space.runtime.config().away, DT_RT_PRESENT);
-        space.runtime.doorbells.open_gate();
-    }
+    space.runtime.writer().announce(space.runtime.config().away, DT_RT_PRESENT);
+    space.runtime.doorbells.open_gate();
     // A thread may have loaded a library while another tracer held the process.
     if (!std::exchange(away.is_kept_out, false))
         return;
-    self_tracing_.come_back(world);
     jumps_.update_own(space);
     client_wait_.report_libraries_changed(space.owner());
 }

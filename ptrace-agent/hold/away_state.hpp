@@ -32,9 +32,15 @@ struct AwayState {
     std::uint64_t tracer_ends_ns = 0;
     // Calls of prctl(PR_SET_PTRACER) that did not name a descendant.
     unsigned n_strangers = 0;
-    bool was_reported = false; // the user knows that the process traces itself
-    Fd process;                // a pidfd, to notice the exit of the process
-    std::set<pid_t> children;  // forked children that have been restored
+    std::uint64_t pause_ns = 0; // until SelfTracing tries again to detach
+    // How often SelfTracing has tried to detach in one period, and when it did last.
+    unsigned n_attempts = 0;
+    std::uint64_t attempted_at_ns = 0;
+    // Whether the user knows that the process cannot trace itself, and what is missed
+    // when it does.
+    bool reported_failure = false, reported_missed = false;
+    Fd process;               // a pidfd, to notice the exit of the process
+    std::set<pid_t> children; // forked children that have been restored
 };
 
 } // namespace dt::agent

@@ -84,13 +84,15 @@ static int see_report(idtype_t type, id_t id, siginfo_t& report, int options)
 
 // Waits like waitpid(2), for any thread if tid is -1. If secure_hits() was called,
 // calls StopHandler::secure_hit() for each SIGTRAP before waitpid(2) takes the report.
+// waitid(2) reports the stops of traced threads without WSTOPPED. With it, a child that
+// is stopped but not traced would hide the reports of all other threads.
 pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
 {
     if (!secures_hits_)
         return take_report(tid, status, __WALL | flags);
     siginfo_t report{};
     if (see_report(tid == -1 ? P_ALL : P_PID, tid == -1 ? 0 : static_cast<id_t>(tid),
-                   report, WEXITED | WSTOPPED | WNOWAIT | __WALL | flags) != 0)
+                   report, WEXITED | WNOWAIT | __WALL | flags) != 0)
         return -1;
     if (report.si_pid == 0)
         return 0;

@@ -393,6 +393,7 @@ void Follower::begin_program(Thread& thread)
     process.space->slots.free(thread.tid);
     thread.step.active = false;
     thread.reenter = false;
+    thread.awaits_tracer = false;
     thread.in_vfork = false; // the old leader, which may have set it, has exited
     thread.fs_base = 0;
     thread.changes_base = false;

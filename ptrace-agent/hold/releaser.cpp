@@ -76,10 +76,8 @@ void Releaser::leave_probes(StoppedWorld& world, Fd process, dt_rt_away away)
     space.away.children.clear();
     space.away.process = std::move(process);
     Mailbox::ring_for(space.away.process.get());
-    if (space.runtime.image.value != 0) {
-        RseqAreas::pause(space);
-        space.runtime.writer().announce(space.runtime.config().away, away);
-    }
+    RseqAreas::pause(space);
+    space.runtime.writer().announce(space.runtime.config().away, away);
     space.presence = Presence::away;
     for (pid_t tid : tracees_.tids_in(space)) {
         Thread* thread = tracees_.find_thread(tid);
@@ -188,7 +186,7 @@ void Releaser::release(std::shared_ptr<AddressSpace> space, const std::string& w
 
 void Releaser::leave_inert(const std::shared_ptr<AddressSpace>& space)
 {
-    if (space->presence == Presence::away && space->runtime.image.value != 0) {
+    if (space->presence == Presence::away) {
         space->runtime.let_fire(*space, false); // fails if the process has exited
         space->runtime.writer().announce(space->runtime.config().away, DT_RT_KEPT_OUT);
     }

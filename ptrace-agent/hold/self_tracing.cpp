@@ -19,7 +19,11 @@ namespace dt::agent {
 constexpr std::uint64_t grace_ns = 2'000'000'000; // for the program's tracer to attach
 constexpr std::uint64_t first_look_ns =
     200'000'000; // until Attendance examines the process
-constexpr std::uint64_t try_again_ns = 2'000'000;
+// The pause before the agent tries again to detach. It doubles each time.
+constexpr std::uint64_t first_pause_ns = 2'000'000, max_pause_ns = 128'000'000;
+// How often the agent may try to detach in a period.
+constexpr unsigned max_attempts = 4;
+constexpr std::uint64_t period_ns = 60'000'000'000;
 constexpr int max_ancestors = 64;
 constexpr unsigned max_strangers = 16;
 constexpr int max_steps = 100'000; // of a thread that leaves the engine without a gate
@@ -60,20 +64,41 @@ static bool has_child(pid_t pid)
 // Returns why the agent will not detach from the process, or an empty string.
 static std::string refusal(const Process& process)
 {
+    const AddressSpace& space = *process.space;
     if (is_confined())
         return "dtrace can detach only from processes of its own user";
-    return process.interests.size() > 1 ? "several dtrace processes trace it" : "";
+    if (process.interests.size() > 1)
+        return "several dtrace processes trace it";
+    const auto all = space.tracepoints.all();
+    if (space.rescue.installed() || std::ranges::any_of(all, [](const Tracepoint* tp) {
+            return tp->written && !tp->site;
+        }))
+        return "it has breakpoints (-x mechanism=jump prevents them)";
+    return "";
+}
+
+// Returns whether the agent may try to detach again now. If so, counts the attempt.
+static bool count_attempt(AwayState& away)
+{
+    const std::uint64_t now = monotonic_ns();
+    if (now >= away.attempted_at_ns + period_ns)
+        away.n_attempts = 0;
+    if (away.n_attempts == max_attempts)
+        return false;
+    ++away.n_attempts;
+    away.attempted_at_ns = now;
+    return true;
 }
 
 // Returns whether the agent can detach from the thread now.
 static bool is_ready(const Thread& thread)
 {
-    const bool is_event = thread.is_pending() && thread.event() != 0;
-    return thread.is_stopped() && (!is_event || thread.is_interrupt()) &&
+    // The main loop first handles a signal, which may be that of a fault in our code.
+    return thread.is_stopped() && (!thread.is_pending() || thread.is_interrupt()) &&
            thread.leaving == Leaving::no && thread.age == ThreadAge::known &&
            (!thread.held || thread.awaits_tracer) && !thread.late_call &&
            !thread.in_vfork && !thread.running_out && !thread.step.active &&
-           thread.deferred.empty() && thread.trap_handlers.empty();
+           thread.deferred.empty();
 }
 
 void SelfTracing::await_tracer(Thread& thread, std::uint64_t number,
@@ -83,6 +108,8 @@ void SelfTracing::await_tracer(Thread& thread, std::uint64_t number,
     AddressSpace& space = *process.space;
     if (!process.is_target() || process.no_events || process.is_guest())
         return;
+    if (const std::string why = refusal(process); !why.empty())
+        return report_failure(space, why);
     if (number == SYS_prctl) {
         // To look for the descendant takes milliseconds.
         if (space.away.n_strangers == max_strangers)
@@ -92,11 +119,15 @@ void SelfTracing::await_tracer(Thread& thread, std::uint64_t number,
             return;
         }
     }
-    if (const std::string why = refusal(process); !why.empty())
-        return let_continue(space, why);
-    thread.held = thread.awaits_tracer = true;
-    if (space.away.detach_ends_ns == 0)
+    if (space.away.detach_ends_ns == 0) {
+        if (!count_attempt(space.away))
+            return report_failure(space, "it has done so " +
+                                             std::to_string(max_attempts) +
+                                             " times in the last minute");
         space.away.detach_ends_ns = monotonic_ns() + stop_timeout_ns;
+        space.away.pause_ns = first_pause_ns;
+    }
+    thread.held = thread.awaits_tracer = true;
     alarms_.set(Alarms::self_tracing, monotonic_ns());
 }
 
@@ -114,7 +145,8 @@ void SelfTracing::work()
         if (space->presence != Presence::attached || detach_from(space)) {
             away.detach_ends_ns = 0;
         } else if (monotonic_ns() < away.detach_ends_ns) {
-            alarms_.set_if_unset(Alarms::self_tracing, monotonic_ns() + try_again_ns);
+            alarms_.set_if_unset(Alarms::self_tracing, monotonic_ns() + away.pause_ns);
+            away.pause_ns = std::min(2 * away.pause_ns, max_pause_ns);
         } else {
             away.detach_ends_ns = 0;
             let_continue(*space, "dtrace could not detach from it in time");
@@ -122,13 +154,18 @@ void SelfTracing::work()
     }
 }
 
-// Resumes the held threads, although the agent stays attached. Reports the reason.
-void SelfTracing::let_continue(AddressSpace& space, const std::string& why)
+void SelfTracing::report_failure(AddressSpace& space, const std::string& why)
 {
-    if (!std::exchange(space.away.was_reported, true))
+    if (!std::exchange(space.away.reported_failure, true))
         tracees_.report(space.owner(), "the program is about to trace itself, which "
                                        "fails while dtrace traces it: " +
                                            why);
+}
+
+// Resumes the held threads, although the agent stays attached. Reports the reason.
+void SelfTracing::let_continue(AddressSpace& space, const std::string& why)
+{
+    report_failure(space, why);
     for (pid_t tid : tracees_.tids_in(space)) {
         Thread* thread = tracees_.find_thread(tid);
         if (thread == nullptr || !std::exchange(thread->awaits_tracer, false))
@@ -146,8 +183,6 @@ void SelfTracing::let_continue(AddressSpace& space, const std::string& why)
 bool SelfTracing::empty_engine(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
-    if (space.runtime.image.value == 0)
-        return true;
     ShutGate gate(space.runtime);
     for (pid_t tid : tracees_.tids_in(space)) {
         for (int n = 0; n < max_steps; ++n) {
@@ -177,27 +212,21 @@ bool SelfTracing::empty_engine(StoppedWorld& world)
 // Returns a description of the probes that will not fire while the agent is away.
 std::string SelfTracing::missed(const AddressSpace& space) const
 {
-    std::size_t n_breakpoints = 0;
-    bool any_drops = false;
-    for (const Tracepoint* tp : space.tracepoints.all()) {
-        n_breakpoints += !tp->site && !tp->firings.empty() ? 1 : 0;
-        any_drops = any_drops || (tp->site && !works_alone(space, *tp));
-    }
+    const auto tracepoints = space.tracepoints.all();
+    const bool any_drops = std::ranges::any_of(tracepoints, [&space](auto* tp) {
+        return tp->site && !works_alone(space, *tp);
+    });
     std::string all;
     auto add = [&all](const std::string& text) {
         all += (all.empty() ? "" : "; ") + text;
     };
-    if (n_breakpoints != 0)
-        add("probes at " + std::to_string(n_breakpoints) +
-            (n_breakpoints == 1 ? " breakpoint do not fire"
-                                : " breakpoints do not fire"));
     if (any_drops)
         add("clauses that do more than count, sum or quantize are not executed, and "
             "their "
             "firings are counted as drops");
     if (const Process* process = tracees_.find_process(space.owner()))
         for (const auto& [session, interest] : process->interests) {
-            if (interest.follow == Follow::all)
+            if (interest.follow != Follow::none)
                 add("new children are not traced");
             if (sampler_.is_sampling(session))
                 add("profile probes do not fire in it");
@@ -217,32 +246,29 @@ bool SelfTracing::detach_from(const std::shared_ptr<AddressSpace>& space)
             return false; // a vfork child runs in the same memory
     if (!pidfd || !world.in_time() || injector_.is_stub_in_use(*space))
         return false;
-    for (Thread* thread : tracees_.threads_in(*space))
-        hits_.undo(*thread, true);
     auto all_ready = [&] {
         const auto threads = tracees_.threads_in(*space);
         return !threads.empty() &&
                std::ranges::all_of(threads, [](auto* each) { return is_ready(*each); });
     };
-    if (!all_ready() || !empty_engine(world) || !all_ready())
+    // A breakpoint or a session may have been added meanwhile.
+    if (!refusal(*process).empty() || !all_ready() || !empty_engine(world) ||
+        !all_ready() || space->budget.given_up())
         return false;
     AwayState& away = space->away;
     if (const std::string what = missed(*space);
-        !what.empty() && !std::exchange(away.was_reported, true))
+        !what.empty() && !std::exchange(away.reported_missed, true))
         tracees_.report(space->owner(),
                         "the program is about to trace itself, so dtrace has detached "
                         "from it until its own tracer has detached; meanwhile, " +
                             what);
-    std::vector<Tracepoint*> breakpoints = space->tracepoints.all();
-    std::erase_if(breakpoints, [](const Tracepoint* tp) { return !tp->written; });
-    space->tracepoints.restore_originals(breakpoints);
-    trap_signals_.remove_rescue(world, true);
     away.is_summoned = false;
     away.is_kept_out = true;
-    away.tracer_ends_ns = monotonic_ns() + grace_ns;
+    const std::uint64_t now = monotonic_ns();
+    away.tracer_ends_ns = now + grace_ns;
     jumps_.update_own(*space);
     releaser_.leave_probes(world, std::move(pidfd), DT_RT_KEPT_OUT);
-    alarms_.set(Alarms::attendance, monotonic_ns() + first_look_ns);
+    alarms_.set(Alarms::attendance, now + first_look_ns);
     return true;
 }
 
@@ -254,30 +280,12 @@ bool SelfTracing::is_tracer_expected(AddressSpace& space)
     const pid_t pid = space.owner();
     const bool is_traced =
         status_number(read_proc_file(pid, "status"), "TracerPid") != 0;
-    if (is_traced || monotonic_ns() >= ends || !has_child(pid))
+    const std::uint64_t now = monotonic_ns();
+    // At first, the thread may not have made its call yet.
+    const bool may_have_failed = now >= ends - grace_ns + first_look_ns;
+    if (is_traced || now >= ends || (may_have_failed && !has_child(pid)))
         ends = 0;
     return ends != 0;
-}
-
-void SelfTracing::come_back(StoppedWorld& world)
-{
-    AddressSpace& space = world.space();
-    std::vector<Tracepoint*> breakpoints = space.tracepoints.all();
-    std::erase_if(breakpoints,
-                  [](const Tracepoint* tp) { return tp->site || tp->written; });
-    if (breakpoints.empty())
-        return;
-    const auto unwritten = trap_signals_.ensure_rescue(world)
-                               ? space.tracepoints.write_breakpoints(breakpoints)
-                               : breakpoints;
-    (void)space.rescue.take_notes(space, {}); // these were reported before
-    for (Tracepoint* tp : unwritten)
-        space.tracepoints.forget(*tp);
-    if (!unwritten.empty())
-        tracees_.report(space.owner(), std::to_string(unwritten.size()) +
-                                           " breakpoints could not be set again after "
-                                           "the program traced itself; their "
-                                           "probes do not fire any more");
 }
 
 } // namespace dt::agent

@@ -4,19 +4,23 @@
 // It would fail while the agent is attached.
 //
 //   a thread makes a call that tracer_calls.hpp describes ──> the thread is held
-//   work(): all threads leave the engine; breakpoints are removed; the agent detaches
-//   Attendance: attaches when the program's tracer has detached ──> come_back()
+//   work(): all threads leave the engine, and the agent detaches
+//   Attendance: attaches when the program's tracer has detached
 //
 // Until the agent is back, compiled code that needs no agent fires its probes. A firing
-// that needs the engine is a drop (DT_RT_KEPT_OUT). Breakpoints fire nothing. If
-// anything may be missed, the user is informed once.
+// that needs the engine is a drop (DT_RT_KEPT_OUT). If anything may be missed, the user
+// is informed once.
 //
 // The program's tracer must attach within two seconds. The agent comes back earlier if
 // the process has no child that could be this tracer.
 //
-// The agent does not detach if it is confined, if several sessions trace the process, or
-// if a thread does not leave the engine in time. Then it reports that the program's
-// tracer will fail.
+// The agent does not detach in the cases that refusal() lists, and if a thread does not
+// leave the engine in time, for example because it has a pending signal. Then the agent
+// reports that the program's tracer will fail.
+//
+// A program may make the call again and again. While the agent is away, a request of the
+// client can wait for two seconds, and delays other targets. So the agent tries this
+// only four times in a minute.
 #pragma once
 
 #include "ptrace-agent/hold/releaser.hpp"
@@ -31,11 +35,9 @@ namespace dt::agent {
 class SelfTracing {
 public:
     SelfTracing(Tracees& tracees, Alarms& alarms, Injector& injector, Sampler& sampler,
-                JumpWriter& jumps, HitHandler& hits, RuntimeExit& runtime_exit,
-                TrapSignals& trap_signals, Releaser& releaser)
+                JumpWriter& jumps, RuntimeExit& runtime_exit, Releaser& releaser)
         : tracees_(tracees), alarms_(alarms), injector_(injector), sampler_(sampler),
-          jumps_(jumps), hits_(hits), runtime_exit_(runtime_exit),
-          trap_signals_(trap_signals), releaser_(releaser)
+          jumps_(jumps), runtime_exit_(runtime_exit), releaser_(releaser)
     {
     }
 
@@ -46,14 +48,12 @@ public:
     void work();
     // Returns whether the program's tracer has not attached yet, but is still expected.
     static bool is_tracer_expected(AddressSpace& space);
-    // Restores what the agent removed when it detached. Called when the agent has
-    // attached again, while all threads are stopped.
-    void come_back(StoppedWorld& world);
 
 private:
     bool detach_from(const std::shared_ptr<AddressSpace>& space);
     bool empty_engine(StoppedWorld& world);
     std::string missed(const AddressSpace& space) const;
+    void report_failure(AddressSpace& space, const std::string& why);
     void let_continue(AddressSpace& space, const std::string& why);
 
     Tracees& tracees_;
@@ -61,9 +61,7 @@ private:
     Injector& injector_;
     Sampler& sampler_;
     JumpWriter& jumps_;
-    HitHandler& hits_;
     RuntimeExit& runtime_exit_;
-    TrapSignals& trap_signals_;
     Releaser& releaser_;
 };
 

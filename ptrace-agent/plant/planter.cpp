@@ -284,8 +284,8 @@ Result<Ok> Planter::prepare(Planting& p)
 void Planter::place(Planting& p)
 {
     place_all(p.work, p.sites, periodic_task(p));
-    // These calls matter only where the agent has changed the program's text.
-    if (p.mechanism != Mechanism::uprobe)
+    // The agent does not detach from a program with breakpoints (SelfTracing).
+    if (!by_traps(p.mechanism))
         watch_tracer_calls(*p.space, p.work.mappings, p.work.fresh);
     p.work.fresh.insert(p.work.fresh.end(), p.linker.begin(), p.linker.end());
 }
@@ -357,9 +357,9 @@ Result<Ok> Planter::write(Planting& p)
     PlacedSites& work = p.work;
     if (!by_traps(p.mechanism)) {
         jumps_.write(*p.stopped, work.fresh, p.jumps);
+        leave_tracer_calls_without_jump(space, work.fresh);
         refuse_breakpoints(work, p.jumps.report, p.mechanism);
     }
-    leave_tracer_calls_without_jump(space, work.fresh);
     for (const auto& each : work.grown) {
         const std::uint32_t index = each.second;
         Tracepoint* tp = space.tracepoints.find(each.first);

@@ -20,12 +20,6 @@ struct WatchedCall {
 };
 constexpr WatchedCall watched_calls[] = {{SYS_clone, "clone"}, {SYS_prctl, "prctl"}};
 
-bool prepares_tracer(const Tracepoint& tp, const Registers& regs)
-{
-    return tp.purpose == Tracepoint::tracer_call &&
-           dt_rt_prepares_tracer(tp.call_number, regs[Reg::rdi], regs[Reg::rsi]) != 0;
-}
-
 // Adds a tracepoint for a call. Returns null if the address already has one, or if it
 // cannot have one.
 static Tracepoint* add(AddressSpace& space, const CallSite& site, std::uint32_t number)
@@ -57,15 +51,13 @@ void watch_tracer_calls(AddressSpace& space, std::span<const Mapping> mappings,
         return;
     std::uint64_t left_bytes = max_watched_bytes;
     auto watch_in = [&](TargetAddr from, TargetAddr end, const WatchedCall& call,
-                        std::span<const std::byte> text, bool may_be_breakpoint) {
+                        std::span<const std::byte> text) {
         for (const CallSite& site : call_sites(text, from, call.number)) {
             Tracepoint* tp = site.ready < site.call && site.call < end
                                  ? add(space, site, call.number)
                                  : nullptr;
-            if (tp == nullptr)
-                continue;
-            tp->may_be_breakpoint = may_be_breakpoint;
-            fresh.push_back(tp);
+            if (tp != nullptr)
+                fresh.push_back(tp);
         }
     };
     for (const Mapping& m : mappings) {
@@ -79,14 +71,13 @@ void watch_tracer_calls(AddressSpace& space, std::span<const Mapping> mappings,
                     continue;
                 const TargetAddr end = *at + function_bytes;
                 watch_in(*at, end, call,
-                         original_text_of(space, *at, end, function_bytes),
-                         call.number == SYS_prctl);
+                         original_text_of(space, *at, end, function_bytes));
             }
         } else if (m.executable) {
             const auto text = original_text_of(space, m.begin, m.end, left_bytes);
             left_bytes -= text.size();
             for (const WatchedCall& call : watched_calls)
-                watch_in(m.begin, m.end, call, text, call.number == SYS_clone);
+                watch_in(m.begin, m.end, call, text);
         }
     }
 }
@@ -94,14 +85,8 @@ void watch_tracer_calls(AddressSpace& space, std::span<const Mapping> mappings,
 void leave_tracer_calls_without_jump(AddressSpace& space,
                                      std::vector<Tracepoint*>& fresh)
 {
-    auto is_own = [](const Tracepoint* tp) {
-        return tp->purpose == Tracepoint::tracer_call;
-    };
-    const auto jumpless = space.tracepoints.without_jump();
-    const bool any_breakpoint =
-        std::ranges::any_of(jumpless, [&](auto* tp) { return !is_own(tp); });
     std::erase_if(fresh, [&](Tracepoint* tp) {
-        if (!is_own(tp) || tp->site || (any_breakpoint && tp->may_be_breakpoint))
+        if (tp->purpose != Tracepoint::tracer_call || tp->site)
             return false;
         if (!tp->firings.empty()) {
             tp->purpose = Tracepoint::fires;

@@ -5,7 +5,6 @@
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/host.hpp"
 #include "ptrace-agent/inject/our_code.hpp"
-#include "ptrace-agent/plant/tracer_calls.hpp"
 
 #include <sys/syscall.h>
 
@@ -44,14 +43,6 @@ void HitHandler::handle(Thread& thread, Tracepoint& tp, user_regs_struct& user)
         thread.reenter = true;
         set_regs(thread.tid, user);
         return;
-    }
-    if (prepares_tracer(tp, from_user_regs(user))) {
-        tracees_.await_tracer(thread, tp.call_number, user.rsi);
-        if (thread.held) {
-            thread.reenter = true;
-            set_regs(thread.tid, user);
-            return;
-        }
     }
     run_displaced(thread, tp, user);
 }

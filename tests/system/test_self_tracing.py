@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests programs that trace themselves, such as programs with LeakSanitizer: dtrace detaches from them meanwhile."""
-import re, subprocess
+import re, signal, subprocess, time
 
 from harness import *
-from faults import Tracer, found
+from faults import Holder, Line, Tracer, found
 from test_idle import COUNT, Idler
 
 MESSAGE = "the program is about to trace itself"
@@ -50,12 +50,11 @@ def is_reported(t, program):
     alone = subprocess.run([str(program)], capture_output=True, text=True)
     contains(alone.stderr, "4321 byte(s) leaked")
     for clauses in (COUNT, STACKS, TRACES):
-        for flags in ((), ("-x", "mechanism=int3")):
-            done = t.run(*flags, "-n", clauses, "-c", str(program))
-            equal(report_in(done.stderr), report_in(alone.stderr), f"the report {clauses} {flags}")
-            contains(done.stderr, f"exited with status {alone.returncode}")
-            equal(MESSAGE in done.stderr, clauses != COUNT or flags != (), f"the message {clauses} {flags}")
-            equal(clauses != COUNT or "calls 1000" in done.stdout, True, done.stdout)
+        done = t.run("-n", clauses, "-c", str(program))
+        equal(report_in(done.stderr), report_in(alone.stderr), f"the report {clauses}")
+        contains(done.stderr, f"exited with status {alone.returncode}")
+        equal(MESSAGE in done.stderr, clauses != COUNT, f"the message {clauses}")
+        equal(clauses != COUNT or "calls 1000" in done.stdout, True, done.stdout)
 
 def leak_sanitizer_reports_leaks_of_a_command(t):
     is_reported(t, leaky(t, "gcc", "leak"))
@@ -117,14 +116,67 @@ def firings_that_need_the_engine_are_counted_as_drops_meanwhile(t):
         equal(MESSAGE in done.stderr, n_missed != 0, done.stderr)
         equal((drops_in(done.stderr), found(done.stdout, "calls")), (n_missed, 2000), f"{how} {done.stderr}")
 
-def breakpoints_are_removed_meanwhile_and_set_again(t):
-    for n_threads in (0, 1):
-        done = t.run("-q", "-x", "mechanism=int3", "-n", COUNT, "-c", f"{t.victim('self_tracer')} child 1000 {n_threads}")
-        equal(done.stdout.split()[:2], ["traced", "ours"], done.stderr)
-        contains(done.stderr, MESSAGE)
-        contains(done.stderr, "probes at 1 breakpoint do not fire")
-        if n_threads == 0:
-            equal(found(done.stdout, "calls"), 2000, "calls")
+# No jump fits at one of the returns of leave_early().
+BREAKPOINT = "pid{pid}:a.out:leave_early:return {{ @early = count(); }} END {{ printa(\"early %@d\\n\", @early); }}"
+
+def dtrace_stays_if_there_are_breakpoints(t):
+    """dtrace must handle each hit of a breakpoint."""
+    done = t.run("-qn", COUNT + BREAKPOINT.format(pid="$target"), "-c", f"{t.victim('self_tracer')} child 1000")
+    equal(done.stdout.split("\n")[0], "Operation not permitted", done.stdout)
+    contains(done.stderr, MESSAGE)
+    contains(done.stderr, "it has breakpoints (-x mechanism=jump prevents them)")
+    equal(found(done.stdout, "calls"), 3000, "calls")
+
+class Server(Holder):
+    """The victim "self_tracer serve", which hits a breakpoint 100 times for each byte that it reads."""
+    def __init__(self, t):
+        self.process = subprocess.Popen([t.victim("self_tracer"), "serve", "100"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, bufsize=0)
+        self.pid = self.process.pid
+        self.lines = Line(self.process.stdout)
+        equal(self.lines.next(), b"ready\n")
+
+    def serve(self):
+        """Returns the seconds that one byte has taken."""
+        began = time.monotonic()
+        self.process.stdin.write(b"x")
+        equal(self.lines.next(60), b"done\n")
+        return time.monotonic() - began
+
+def served_beside(t, how):
+    """Traces "self_tracer HOW" and a server. Returns how many bytes the server has served, the seconds that the slowest
+    one took, and the messages."""
+    with Server(t) as server:
+        program = COUNT + BREAKPOINT.format(pid=server.pid)
+        out = t.scratch / f"out.{how}"
+        with open(out, "wb") as stdout, \
+             held(subprocess.Popen([t.dtrace, "-qn", program, "-c", f"{t.victim('self_tracer')} {how} 1000", "-p",
+                                    str(server.pid)], stdout=stdout, stderr=subprocess.PIPE, text=True)) as tracer:
+            times = []
+            wait_until(lambda: times.append(server.serve()) or "ours" in out.read_text(), 60, "the command's end")
+            tracer.send_signal(signal.SIGINT)
+            _, errors = tracer.communicate(timeout=60)
+        out = out.read_text()
+        equal(found(out, "calls"), 2000, errors)
+        n_counted = found(out, "early")
+        equal(n_counted <= 100 * len(times), True, out)
+        return n_counted // 100, max(times), errors
+
+def a_target_that_names_tracers_all_the_time_is_left_only_four_times_in_a_minute(t):
+    n_served, slowest, errors = served_beside(t, "again")
+    contains(errors, "it has done so 4 times in the last minute")
+    equal((n_served > 20, slowest < 10), (True, True), f"{n_served} bytes, the slowest took {slowest} s")
+
+def a_program_that_is_executed_while_a_task_keeps_the_old_memory_is_not_changed(t):
+    done = t.run("-qn", COUNT, "-c", f"{t.victim('self_tracer')} exec 1000")
+    equal(done.stdout.split()[:2], ["traced", "none"], done.stderr)
+    equal(found(done.stdout, "calls"), 1000, done.stderr)
+    equal("exited with status" in done.stderr or "signal" in done.stderr, False, done.stderr)
+
+def a_command_that_stops_while_dtrace_is_away_does_not_delay_another_target(t):
+    """While the command is stopped and not traced, the kernel must not report its stop instead of other ones."""
+    n_served, slowest, errors = served_beside(t, "stop")
+    equal((n_served > 5, slowest < 3), (True, True), f"{n_served} bytes, the slowest took {slowest} s; {errors}")
 
 if __name__ == "__main__":
     main(tests_in(globals()))

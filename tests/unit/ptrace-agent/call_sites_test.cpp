@@ -69,13 +69,7 @@ TEST(CallSites, AreNotFoundIfACallOrTheEndOfTheTextComesFirst)
 
 bool prepares(std::uint32_t number, std::uint64_t first, std::uint64_t second)
 {
-    Tracepoint tp(SpaceId{}, base, Instruction{});
-    tp.purpose = Tracepoint::tracer_call;
-    tp.call_number = number;
-    Registers regs;
-    regs[Reg::rdi] = first;
-    regs[Reg::rsi] = second;
-    return prepares_tracer(tp, regs);
+    return dt_rt_prepares_tracer(number, first, second) != 0;
 }
 
 TEST(TracerCalls, AreCloneWithCloneUntracedAndSetPtracerWithAProcess)
