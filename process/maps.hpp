@@ -30,6 +30,9 @@ struct FileId {
     auto operator<=>(const FileId&) const = default;
 };
 
+inline constexpr std::string_view vdso_path =
+    "[vdso]"; // the path of the vDSO's mapping
+
 struct Mapping {
     TargetAddr begin, end;
     std::uint64_t offset = 0;

@@ -73,6 +73,28 @@ std::uint64_t status_number(const std::string& status, std::string_view name, in
     return value;
 }
 
+pid_t innermost_pid(const std::string& status)
+{
+    pid_t last = 0;
+    for (int i = 0;; ++i) {
+        const auto pid = static_cast<pid_t>(status_number(status, "NSpid", i));
+        if (pid <= 0)
+            return last;
+        last = pid;
+    }
+}
+
+bool is_descendant(pid_t pid, pid_t ancestor)
+{
+    constexpr int max_depth = 64;
+    for (int depth = 0; pid > 1 && depth < max_depth; depth++) {
+        if (pid == ancestor)
+            return true;
+        pid = static_cast<pid_t>(status_number(read_proc_file(pid, "status"), "PPid"));
+    }
+    return false;
+}
+
 std::uint64_t stat_number(const std::string& stat, int field)
 {
     // Field 2, the name, is in parentheses and may itself contain parentheses.

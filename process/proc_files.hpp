@@ -26,6 +26,12 @@ std::string status_field(const std::string& status, std::string_view name);
 // if there is no such number. `base` is as in strtoull().
 std::uint64_t status_number(const std::string& status, std::string_view name, int n = 0,
                             int base = 10);
+// Returns the process's pid in its own pid namespace, the innermost one. Returns 0 if the
+// status does not contain it.
+pid_t innermost_pid(const std::string& status);
+// Returns whether the process is the ancestor itself, or descends from it. Searches 64
+// generations, because parents may change meanwhile.
+bool is_descendant(pid_t pid, pid_t ancestor);
 
 // Returns a numeric field of a stat file. The number of the field is as in proc(5).
 // Returns 0 if there is no such field.

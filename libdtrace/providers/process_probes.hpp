@@ -51,8 +51,8 @@ struct ProbeSite {
     // True for Go code before its function's stack check, or in a function without a
     // check. A trampoline must not write below the stack pointer there.
     bool no_stack = false;
-    // True after the first instruction of a vDSO function. There, a loop reads the
-    // clock and starts again if the kernel has updated the data meanwhile. With
+    // True for a probe at an instruction of a vDSO function other than the first. A
+    // loop there reads the clock, and starts again if the kernel has updated the data meanwhile. With
     // breakpoints, it would start again nearly each time.
     bool only_jump = false;
     bool planted = false;                       // set by the backend

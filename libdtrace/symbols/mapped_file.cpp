@@ -206,7 +206,7 @@ static Result<ElfSource> source_of_mapping(pid_t pid, const ProcessMaps& maps,
                                            const Mapping& mapping, ImageCache& cache)
 {
     TargetMemory memory(pid);
-    if (mapping.path == "[vdso]") {
+    if (mapping.path == vdso_path) {
         std::uint64_t n_bytes = mapping.end - mapping.begin;
         return ElfSource{
             {},
@@ -253,7 +253,8 @@ images_of_mappings(pid_t pid, const ProcessMaps& maps,
             {mapping->path, file.major, file.minor, file.inode}, sources.size());
         if (is_new) {
             auto source = source_of_mapping(pid, maps, *mapping, cache);
-            // A copy of memory, or the failure to make one, concerns this mapping only.
+            // A file is the same for all of its mappings, and so is a file system that
+            // does not reply (Code::io). A copy of memory belongs to this mapping only.
             const bool is_file =
                 source ? bool(source->fd) : source.error().code == Code::io;
             indices.push_back(sources.size());

@@ -14,7 +14,6 @@ namespace dt {
 
 namespace {
 
-constexpr std::string_view vdso_path = "[vdso]";
 constexpr std::string_view vdso_name = "linux-vdso.so.1";
 constexpr std::string_view memory_file_path = "/memfd:"; // memfd_create(2)
 // Only a hostile process has more modules. Addresses in further modules are printed in

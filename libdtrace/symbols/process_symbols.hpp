@@ -66,7 +66,7 @@ private:
 
 struct Module {
     std::string name; // base name, as probemod shows it
-    std::string path; // the path in the target, or "[vdso]"
+    std::string path; // the path in the target, or vdso_path
     // The base name of the executed path, which may be a symbolic link. Empty except
     // for the main program.
     std::string executed_as;
@@ -86,7 +86,7 @@ struct Module {
     std::uint64_t link_addr(TargetAddr at) const { return at.value - bias; }
     TargetAddr target_addr(std::uint64_t addr) const { return {addr + bias}; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
-    bool is_vdso() const { return path == "[vdso]"; }
+    bool is_vdso() const { return path == vdso_path; }
     // These functions return whether D programs may use a name for the module.
     // is_called() accepts the base name and the full path. For the main program it also
     // accepts `a.out` and executed_as. is_abbreviated_by() accepts `libc` and `libc.so`

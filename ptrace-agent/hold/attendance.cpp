@@ -231,9 +231,9 @@ Result<Ok> Attendance::begin_request(const Request& request)
             space->away.is_wanted ||
             (request.word == request_plant && tracees_.sessions().current().releases);
         if (auto attached = attach_in_time(space); !attached)
-            return attached.error().during(
-                "change the probes of process " + std::to_string(space->owner()) +
-                ", from which dtrace has detached while it was idle");
+            return attached.error().during("change the probes of process " +
+                                           std::to_string(space->owner()) +
+                                           ", from which dtrace is detached");
     }
     return Ok{};
 }
@@ -338,7 +338,8 @@ bool Attendance::attend(const std::shared_ptr<AddressSpace>& space)
 
 // Returns whether the process still has this memory. After execve(2), another task may
 // keep the memory alive, so the start of the runtime is also read from the memory that
-// the process has now. If the agent may not open it, PTRACE_SEIZE will fail, too.
+// the process has now. Returns true if the agent may not open that memory, because then
+// PTRACE_SEIZE fails, too.
 static bool has_memory(const AddressSpace& space)
 {
     std::array<std::byte, 64> then{}, now{};

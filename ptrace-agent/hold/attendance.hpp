@@ -6,6 +6,8 @@
 //       ^                                              │
 //       └── a request, a summons, a fork, a new fault handler, the end of a session
 //
+// SelfTracing (self_tracing.hpp) also detaches, without -x release=idle.
+//
 // While the agent is away, only compiled code that needs no agent fires probes
 // (ClausePlan::runs_alone()). It runs on the program's stack, so a signal handler may
 // run at any time. A thread that needs the engine summons the agent: it waits at the
@@ -15,8 +17,8 @@
 //
 // The agent examines the processes that it is away from five times a second:
 //   exit     A pidfd also reports this at once.
-//   exec     The memory cannot be read any more. The process becomes dormant: it stays
-//            the client's target, without probes, until it exits.
+//   exec     The runtime is not in the process's memory any more. The process becomes
+//            dormant: it stays the client's target, without probes, until it exits.
 //   fork     The child fires nothing (DT_RT_LIVE). The agent restores the child's text,
 //            and stays attached to the parent from then on.
 //

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What Attendance (attendance.hpp) records about one address space.
+// The state of one address space that Attendance (attendance.hpp) and SelfTracing
+// (self_tracing.hpp) keep.
 #pragma once
 
 #include "base/fd.hpp"
@@ -26,18 +27,19 @@ struct AwayState {
     bool is_summoned = false; // a thread waits for the agent
     // Another tracer holds the process, or is expected to attach to it (SelfTracing).
     bool is_kept_out = false;
-    // The monotonic time at which SelfTracing gives up detaching; 0: it is not to detach.
+    // The monotonic time at which SelfTracing gives up detaching, or 0 if no thread
+    // waits for it.
     std::uint64_t detach_ends_ns = 0;
+    std::uint64_t pause_ns = 0; // until SelfTracing tries again to detach
     // The monotonic time until which the process's own tracer is expected, or 0.
     std::uint64_t tracer_ends_ns = 0;
-    // Calls of prctl(PR_SET_PTRACER) that did not name a descendant.
-    unsigned n_strangers = 0;
-    std::uint64_t pause_ns = 0; // until SelfTracing tries again to detach
-    // How often SelfTracing has tried to detach in one period, and when it did last.
-    unsigned n_attempts = 0;
-    std::uint64_t attempted_at_ns = 0;
-    // Whether the user knows that the process cannot trace itself, and what is missed
-    // when it does.
+    // The start of the current period, which limits the next two numbers: how often
+    // SelfTracing has tried to detach, and calls of prctl(PR_SET_PTRACER) that did not
+    // name a descendant.
+    std::uint64_t period_began_ns = 0;
+    unsigned n_attempts = 0, n_strangers = 0;
+    // Whether the user has been informed that the process cannot trace itself, and what
+    // is missed while it does.
     bool reported_failure = false, reported_missed = false;
     Fd process;               // a pidfd, to notice the exit of the process
     std::set<pid_t> children; // forked children that have been restored

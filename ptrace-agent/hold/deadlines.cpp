@@ -84,8 +84,9 @@ static int see_report(idtype_t type, id_t id, siginfo_t& report, int options)
 
 // Waits like waitpid(2), for any thread if tid is -1. If secure_hits() was called,
 // calls StopHandler::secure_hit() for each SIGTRAP before waitpid(2) takes the report.
-// waitid(2) reports the stops of traced threads without WSTOPPED. With it, a child that
-// is stopped but not traced would hide the reports of all other threads.
+// Even without WSTOPPED, waitid(2) reports the stops of traced threads. With WSTOPPED, it
+// would also report a child that is stopped but not traced, again and again, and no other
+// thread.
 pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
 {
     if (!secures_hits_)

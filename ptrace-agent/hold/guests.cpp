@@ -26,17 +26,6 @@ char yama_scope()
     return scope;
 }
 
-bool is_descendant(pid_t pid, pid_t ancestor)
-{
-    constexpr int max_depth = 64; // the parents may change during the loop
-    for (int depth = 0; pid > 1 && depth < max_depth; depth++) {
-        if (pid == ancestor)
-            return true;
-        pid = static_cast<pid_t>(status_number(read_proc_file(pid, "status"), "PPid"));
-    }
-    return false;
-}
-
 // Returns whether the files in /proc/PID belong to the process's user, which is the case
 // only if the process is dumpable (proc(5)).
 bool is_dumpable(pid_t pid, std::uint64_t user)

@@ -84,8 +84,7 @@ void Releaser::leave_probes(StoppedWorld& world, Fd process, dt_rt_away away)
         if (thread == nullptr)
             continue;
         thread->held = thread->awaits_tracer = false;
-        const bool signalled = thread->is_pending() && thread->event() == 0;
-        detach_thread(*thread, signalled ? thread->signal() : 0);
+        detach_thread(*thread, 0);
     }
 }
 

@@ -21,36 +21,19 @@ constexpr std::uint64_t first_look_ns =
     200'000'000; // until Attendance examines the process
 // The pause before the agent tries again to detach. It doubles each time.
 constexpr std::uint64_t first_pause_ns = 2'000'000, max_pause_ns = 128'000'000;
-// How often the agent may try to detach in a period.
-constexpr unsigned max_attempts = 4;
 constexpr std::uint64_t period_ns = 60'000'000'000;
-constexpr int max_ancestors = 64;
-constexpr unsigned max_strangers = 16;
+// In one period: attempts to detach, and prctl(2) calls that did not name a descendant.
+constexpr unsigned max_attempts = 4, max_strangers = 16;
 constexpr int max_steps = 100'000; // of a thread that leaves the engine without a gate
 
-// Returns whether a descendant of the process has this number in its own pid namespace.
+// Returns whether a descendant of the process has this pid in the innermost pid namespace
+// of the descendant.
 static bool has_descendant(pid_t of, pid_t number)
 {
-    for (pid_t pid : pids_in_proc()) {
-        const std::string status = read_proc_file(pid, "status");
-        pid_t last = 0;
-        for (unsigned i = 0;; ++i) {
-            const auto each = static_cast<pid_t>(status_number(status, "NSpid", i));
-            if (each <= 0)
-                break;
-            last = each;
-        }
-        if (last != number)
-            continue;
-        auto parent = static_cast<pid_t>(status_number(status, "PPid"));
-        for (int n = 0; n < max_ancestors && parent > 1; ++n) {
-            if (parent == of)
-                return true;
-            parent = static_cast<pid_t>(
-                status_number(read_proc_file(parent, "status"), "PPid"));
-        }
-    }
-    return false;
+    return std::ranges::any_of(pids_in_proc(), [&](pid_t pid) {
+        return pid != of && innermost_pid(read_proc_file(pid, "status")) == number &&
+               is_descendant(pid, of);
+    });
 }
 
 static bool has_child(pid_t pid)
@@ -68,26 +51,13 @@ static std::string refusal(const Process& process)
     if (is_confined())
         return "dtrace can detach only from processes of its own user";
     if (process.interests.size() > 1)
-        return "several dtrace processes trace it";
+        return "several dtrace processes trace the program";
     const auto all = space.tracepoints.all();
     if (space.rescue.installed() || std::ranges::any_of(all, [](const Tracepoint* tp) {
             return tp->written && !tp->site;
         }))
-        return "it has breakpoints (-x mechanism=jump prevents them)";
+        return "the program has breakpoints (-x mechanism=jump prevents them)";
     return "";
-}
-
-// Returns whether the agent may try to detach again now. If so, counts the attempt.
-static bool count_attempt(AwayState& away)
-{
-    const std::uint64_t now = monotonic_ns();
-    if (now >= away.attempted_at_ns + period_ns)
-        away.n_attempts = 0;
-    if (away.n_attempts == max_attempts)
-        return false;
-    ++away.n_attempts;
-    away.attempted_at_ns = now;
-    return true;
 }
 
 // Returns whether the agent can detach from the thread now.
@@ -110,22 +80,29 @@ void SelfTracing::await_tracer(Thread& thread, std::uint64_t number,
         return;
     if (const std::string why = refusal(process); !why.empty())
         return report_failure(space, why);
+    AwayState& away = space.away;
+    if (const std::uint64_t now = monotonic_ns();
+        now >= away.period_began_ns + period_ns) {
+        away.period_began_ns = now;
+        away.n_attempts = away.n_strangers = 0;
+    }
     if (number == SYS_prctl) {
         // To look for the descendant takes milliseconds.
-        if (space.away.n_strangers == max_strangers)
+        if (away.n_strangers == max_strangers)
             return;
         if (!has_descendant(process.pid, static_cast<pid_t>(second))) {
-            ++space.away.n_strangers;
+            ++away.n_strangers;
             return;
         }
     }
-    if (space.away.detach_ends_ns == 0) {
-        if (!count_attempt(space.away))
-            return report_failure(space, "it has done so " +
+    if (away.detach_ends_ns == 0) {
+        if (away.n_attempts == max_attempts)
+            return report_failure(space, "dtrace has detached, or has tried to, " +
                                              std::to_string(max_attempts) +
-                                             " times in the last minute");
-        space.away.detach_ends_ns = monotonic_ns() + stop_timeout_ns;
-        space.away.pause_ns = first_pause_ns;
+                                             " times in one minute");
+        ++away.n_attempts;
+        away.detach_ends_ns = monotonic_ns() + stop_timeout_ns;
+        away.pause_ns = first_pause_ns;
     }
     thread.held = thread.awaits_tracer = true;
     alarms_.set(Alarms::self_tracing, monotonic_ns());
@@ -149,7 +126,7 @@ void SelfTracing::work()
             away.pause_ns = std::min(2 * away.pause_ns, max_pause_ns);
         } else {
             away.detach_ends_ns = 0;
-            let_continue(*space, "dtrace could not detach from it in time");
+            let_continue(*space, "dtrace could not detach in time");
         }
     }
 }
@@ -157,9 +134,10 @@ void SelfTracing::work()
 void SelfTracing::report_failure(AddressSpace& space, const std::string& why)
 {
     if (!std::exchange(space.away.reported_failure, true))
-        tracees_.report(space.owner(), "the program is about to trace itself, which "
-                                       "fails while dtrace traces it: " +
-                                           why);
+        tracees_.report(space.owner(),
+                        "the program is about to trace itself, which will fail, "
+                        "because dtrace stays attached to it: " +
+                            why);
 }
 
 // Resumes the held threads, although the agent stays attached. Reports the reason.
@@ -178,8 +156,8 @@ void SelfTracing::let_continue(AddressSpace& space, const std::string& why)
     }
 }
 
-// Lets the threads leave the engine. Returns false if a thread must first be handled in
-// another way.
+// Lets the threads leave the engine. Returns false if a thread cannot leave it now. The
+// caller then tries again later.
 bool SelfTracing::empty_engine(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
@@ -209,7 +187,8 @@ bool SelfTracing::empty_engine(StoppedWorld& world)
     return true;
 }
 
-// Returns a description of the probes that will not fire while the agent is away.
+// Describes the firings and children that are missed while the agent is away. Returns ""
+// if nothing is missed.
 std::string SelfTracing::missed(const AddressSpace& space) const
 {
     const auto tracepoints = space.tracepoints.all();
@@ -222,8 +201,7 @@ std::string SelfTracing::missed(const AddressSpace& space) const
     };
     if (any_drops)
         add("clauses that do more than count, sum or quantize are not executed, and "
-            "their "
-            "firings are counted as drops");
+            "their firings are counted as drops");
     if (const Process* process = tracees_.find_process(space.owner()))
         for (const auto& [session, interest] : process->interests) {
             if (interest.follow != Follow::none)
@@ -259,7 +237,7 @@ bool SelfTracing::detach_from(const std::shared_ptr<AddressSpace>& space)
     if (const std::string what = missed(*space);
         !what.empty() && !std::exchange(away.reported_missed, true))
         tracees_.report(space->owner(),
-                        "the program is about to trace itself, so dtrace has detached "
+                        "the program is about to trace itself, so dtrace detaches "
                         "from it until its own tracer has detached; meanwhile, " +
                             what);
     away.is_summoned = false;

@@ -14,7 +14,7 @@
 // The program's tracer must attach within two seconds. The agent comes back earlier if
 // the process has no child that could be this tracer.
 //
-// The agent does not detach in the cases that refusal() lists, and if a thread does not
+// The agent does not detach in the cases that refusal() lists, or if a thread does not
 // leave the engine in time, for example because it has a pending signal. Then the agent
 // reports that the program's tracer will fail.
 //

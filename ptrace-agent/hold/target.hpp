@@ -97,8 +97,7 @@ struct Thread {
     bool in_vfork = false;    // waits in the kernel until its child execs or exits
     bool held = false;        // not resumed until the client requests it
     bool inside_exec = false; // held at its exec event, still in execve(2)
-    // Held until the agent has detached, because the process prepares to be traced by
-    // another tracer (Attendance).
+    // Held until SelfTracing has detached from the process, or has given up.
     bool awaits_tracer = false;
     // The monotonic time at which the hold ends even if the client is silent. 0 means
     // no limit.

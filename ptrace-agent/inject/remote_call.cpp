@@ -134,7 +134,7 @@ Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
     if (place_stub(space, all, tracees_.threads_in(space)))
         return Ok{};
     std::stable_partition(all.begin(), all.end(),
-                          [](const Mapping& m) { return m.path == "[vdso]"; });
+                          [](const Mapping& m) { return m.path == vdso_path; });
     for (const Mapping& mapping : all) {
         if (!mapping.executable || !mapping.readable || mapping.path == "[vsyscall]")
             continue;

@@ -19,13 +19,8 @@ pid_t number_of(Thread& thread)
 {
     if (thread.number != 0)
         return thread.number;
-    std::string status = thread_status(thread.process->pid, thread.tid);
-    for (unsigned i = 0;; ++i) {
-        auto number = static_cast<pid_t>(status_number(status, "NSpid", i));
-        if (number <= 0)
-            return thread.number;
-        thread.number = number;
-    }
+    thread.number = innermost_pid(thread_status(thread.process->pid, thread.tid));
+    return thread.number;
 }
 
 Thread* Upcalls::caller_of(AddressSpace& space, pid_t number)

@@ -127,8 +127,8 @@ SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
 {
     if (tp.only_jump)
         return {SitePlan::refused,
-                "only a jump is possible there: with breakpoints, the loop that reads "
-                "the clock would hardly ever end"};
+                "no jump is possible there, and with breakpoints, loops in the vDSO "
+                "that read the clock would hardly ever end"};
     if (mechanism == Mechanism::int3)
         return {SitePlan::breakpoint, "-x mechanism=int3"};
     if (mechanism == Mechanism::uprobe)

@@ -20,8 +20,8 @@ struct WatchedCall {
 };
 constexpr WatchedCall watched_calls[] = {{SYS_clone, "clone"}, {SYS_prctl, "prctl"}};
 
-// Adds a tracepoint for a call. Returns null if the address already has one, or if it
-// cannot have one.
+// Makes the tracepoint before a call watch it. Returns the tracepoint if it is new,
+// otherwise null.
 static Tracepoint* add(AddressSpace& space, const CallSite& site, std::uint32_t number)
 {
     Tracepoint* tp = space.tracepoints.find(site.ready);
@@ -50,12 +50,11 @@ void watch_tracer_calls(AddressSpace& space, std::span<const Mapping> mappings,
     if (std::exchange(space.watched.tracer_calls, true))
         return;
     std::uint64_t left_bytes = max_watched_bytes;
-    auto watch_in = [&](TargetAddr from, TargetAddr end, const WatchedCall& call,
-                        std::span<const std::byte> text) {
+    auto watch_in = [&](std::span<const std::byte> text, TargetAddr from,
+                        const WatchedCall& call) {
         for (const CallSite& site : call_sites(text, from, call.number)) {
-            Tracepoint* tp = site.ready < site.call && site.call < end
-                                 ? add(space, site, call.number)
-                                 : nullptr;
+            Tracepoint* tp =
+                site.ready < site.call ? add(space, site, call.number) : nullptr;
             if (tp != nullptr)
                 fresh.push_back(tp);
         }
@@ -69,15 +68,15 @@ void watch_tracer_calls(AddressSpace& space, std::span<const Mapping> mappings,
                                         : std::nullopt;
                 if (!at)
                     continue;
-                const TargetAddr end = *at + function_bytes;
-                watch_in(*at, end, call,
-                         original_text_of(space, *at, end, function_bytes));
+                watch_in(
+                    original_text_of(space, *at, *at + function_bytes, function_bytes),
+                    *at, call);
             }
         } else if (m.executable) {
             const auto text = original_text_of(space, m.begin, m.end, left_bytes);
             left_bytes -= text.size();
             for (const WatchedCall& call : watched_calls)
-                watch_in(m.begin, m.end, call, text);
+                watch_in(text, m.begin, call);
         }
     }
 }

@@ -2,7 +2,7 @@
 // Watches the system calls with which a program prepares to be traced by a process of
 // its own (dt_rt_prepares_tracer()). For example, LeakSanitizer creates a task with
 // CLONE_UNTRACED, which attaches to all threads. Programs that let a child attach, such
-// as crash handlers, call prctl(PR_SET_PTRACER). Before such a call, Attendance detaches
+// as crash handlers, call prctl(PR_SET_PTRACER). Before such a call, SelfTracing detaches
 // from the process.
 //
 // Watched are the functions clone() and prctl() of C libraries, and the calls in all
@@ -11,10 +11,11 @@
 //
 // Not covered
 //   - calls in libraries that are loaded after the first probes were planted
-//   - text beyond the first 64 MB
+//   - mappings that are larger than what is left of 64 MB for all mappings
+//   - prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY)
 //   - calls in other forms, for example through syscall()
 //   - programs that attach without one of these calls
-//   - programs in which all probes have breakpoints
+//   - programs that are traced with -x mechanism=int3 or uprobe
 #pragma once
 
 #include "process/maps.hpp"

@@ -16,7 +16,7 @@ struct WatchedFunctions {
     };
     Linker linker;
     bool signal_calls = false; // watch_signal_calls() was called
-    bool tracer_calls = false; // TracerCalls::watch() was called
+    bool tracer_calls = false; // watch_tracer_calls() was called
 };
 
 } // namespace dt::agent

@@ -234,8 +234,8 @@ static inline int dt_rt_is_gs_key(dt_u64 gs_base)
 /*
  * DT_RT_LIBRARIES and DT_RT_TRACER are not probes. DT_RT_LIBRARIES fires where
  * the dynamic linker reports changes to the loaded libraries. DT_RT_TRACER fires
- * before the system call with the number arg0, and asks the agent if
- * dt_rt_prepares_tracer() returns 1.
+ * before the system call with the number arg0. If dt_rt_prepares_tracer() returns
+ * 1, the thread makes the upcall DT_RT_UP_TRACER.
  */
 enum dt_rt_kind {
 	DT_RT_ENTRY,
@@ -491,7 +491,8 @@ enum dt_rt_upcall_op {
 	DT_RT_UP_LIBRARIES,  /* the agent resumes the thread once it knows the libraries */
 	/*
 	 * a[0] number of the system call, a[1] its second argument; the agent
-	 * resumes the thread once another process can trace it
+	 * resumes the thread once another process can trace it, or at once if the
+	 * agent stays attached
 	 */
 	DT_RT_UP_TRACER,
 };

@@ -181,15 +181,19 @@ def strace_may_attach(t):
         equal(found(tracer.finish(), "calls"), 3 * target.n, "calls")
         released(target)
 
-def a_program_that_traces_itself_works(t):
-    """LeakSanitizer attaches to all threads when the program exits."""
+def leaker(t):
+    """Returns the path of the victim `idler` with LeakSanitizer."""
     need("gcc")
-    leaker = t.scratch / "leaker"
-    built = subprocess.run(["gcc", "-O1", "-g", "-fsanitize=leak", "-o", str(leaker),
+    program = t.scratch / "leaker"
+    built = subprocess.run(["gcc", "-O1", "-g", "-fsanitize=leak", "-o", str(program),
                             str(HERE.parent / "victims/idler.c"), "-lpthread", "-ldl"], capture_output=True, text=True)
     if built.returncode != 0:
         raise Skip("gcc cannot link LeakSanitizer")
-    with Idler(t, command=[str(leaker)]) as target, Tracer(t, COUNT, target.pid, flags=IDLE) as tracer:
+    return str(program)
+
+def a_program_that_traces_itself_works(t):
+    """LeakSanitizer attaches to all threads when the program exits."""
+    with Idler(t, command=[leaker(t)]) as target, Tracer(t, COUNT, target.pid, flags=IDLE) as tracer:
         target.do("m")
         away(target)
         target.do("c")

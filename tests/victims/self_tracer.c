@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // self_tracer HOW N [THREADS [MS]] calls work() N times, traces itself, and calls work() N times in the meantime. Then it
-// waits until it has a tracer again, if it had one at first, and calls work() N times. It prints "traced" or why it
+// waits until it has a tracer again, if it had one at first, and calls work() N times. It prints "traced" if there was no error, or why it
 // failed, then "ours" or "none" for the tracer after the wait. HOW is one of:
 //   task   a task with CLONE_UNTRACED that shares the memory attaches, as in LeakSanitizer
 //   child  a child that prctl(PR_SET_PTRACER) names attaches

@@ -73,7 +73,8 @@ private:
 
     pid_t pid_;
     Limits limits_;
-    // The time, and the CPU time of the process, when the wait for a reply began.
+    // The time, and the CPU time of the process, when the last request was sent, or the
+    // wait for a reply began.
     std::uint64_t requested_at_ns_ = 0, cpu_at_request_ns_ = 0;
     Channel channel_;
     bool ended_ = false, timed_out_ = false;

@@ -23,7 +23,7 @@ constexpr std::size_t max_demangled_names = 16384;
 static bool is_own_vdso(std::span<const std::byte> bytes)
 {
     for (const Mapping& mapping : mappings_of(::getpid()))
-        if (mapping.path == "[vdso]")
+        if (mapping.path == vdso_path)
             return bytes.size() == mapping.end - mapping.begin &&
                    std::memcmp(reinterpret_cast<const void*>(mapping.begin.value),
                                bytes.data(), bytes.size()) == 0;

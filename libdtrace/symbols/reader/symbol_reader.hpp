@@ -50,7 +50,8 @@ public:
     void prepare();
     // Has the same errors as JailedFile::open_all().
     Result<std::shared_ptr<ElfImage>> open(ElfSource source);
-    // Faster than opening the files one by one. The results have the same order.
+    // Opens several files, which is faster than opening them one by one. The results
+    // have the same order.
     std::vector<Result<std::shared_ptr<ElfImage>>>
     open_all(std::vector<ElfSource> sources);
     // Returns the demangled form of a name. Returns the name itself if it has none.

@@ -246,7 +246,7 @@ TEST(SymbolReader, OpensSeveralFilesTogether)
     EXPECT_TRUE(reader->open_all({}).empty());
 }
 
-TEST(SymbolReader, OfSeveralFilesOnlyTheOneThatEndsTheReaderIsNotOpened)
+TEST(SymbolReader, OpensAllFilesExceptThoseThatEndTheReader)
 {
     // This server crashes when it must open the library.
     auto crash_on_plugin = [](Fd socket) {
