@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/rules/rule_server.hpp"
 
+#include "base/seccomp_filter.hpp"
 #include "process/call_frames.hpp"
 #include "process/jail/channel.hpp"
 #include "process/jail/jail.hpp"
@@ -100,7 +101,8 @@ private:
 void serve_rules(Fd socket)
 {
     static NoFiles no_files;
-    lower_limit(RLIMIT_DATA, max_memory_bytes);
+    if (!has_sanitizer) // AddressSanitizer maps terabytes
+        lower_limit(RLIMIT_DATA, max_memory_bytes);
     lower_limit(RLIMIT_CPU, max_cpu_s);
     if (enter_jail(socket.get(), no_files))
         RuleServer(std::move(socket)).run();

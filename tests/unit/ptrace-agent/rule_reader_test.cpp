@@ -17,6 +17,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -34,7 +35,7 @@ constexpr std::uint64_t second_ns = 1'000'000'000;
 std::string libc_path()
 {
     Dl_info libc{};
-    EXPECT_NE(dladdr(reinterpret_cast<void*>(&qsort), &libc), 0);
+    EXPECT_NE(dladdr(reinterpret_cast<void*>(&gnu_get_libc_version), &libc), 0);
     return libc.dli_fname;
 }
 

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 #include <random>
 #include <sys/mman.h>
@@ -214,7 +215,7 @@ TEST(Rules, ForTextWithoutAFileGuessByTheFramePointer)
 TEST(Rules, OfAPltEntryIncludeTheWordThatItPushes)
 {
     Dl_info libc{};
-    ASSERT_NE(dladdr(reinterpret_cast<void*>(&qsort), &libc), 0);
+    ASSERT_NE(dladdr(reinterpret_cast<void*>(&gnu_get_libc_version), &libc), 0);
     elf_version(EV_CURRENT);
     int fd = open(libc.dli_fname, O_RDONLY | O_CLOEXEC);
     Elf* elf = elf_begin(fd, ELF_C_READ, nullptr);
