@@ -52,8 +52,8 @@ struct ProbeSite {
     // check. A trampoline must not write below the stack pointer there.
     bool no_stack = false;
     // True for a probe at an instruction of a vDSO function other than the first. A
-    // loop there reads the clock, and starts again if the kernel has updated the data meanwhile. With
-    // breakpoints, it would start again nearly each time.
+    // loop there reads the clock, and starts again if the kernel has updated the data
+    // meanwhile. With breakpoints, it would start again nearly each time.
     bool only_jump = false;
     bool planted = false;                       // set by the backend
     const StaticArguments* arguments = nullptr; // owned by the site's provider

@@ -21,7 +21,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <map>
-#include <tuple>
 #include <unistd.h>
 
 namespace dt {
@@ -242,15 +241,10 @@ images_of_mappings(pid_t pid, const ProcessMaps& maps,
                    std::span<const Mapping* const> mappings, ImageCache& cache)
 {
     std::vector<Result<ElfSource>> sources;
-    std::vector<std::size_t> indices; // in `sources`, for each mapping
-    // Each file is opened only once. The key is the path, st_dev and st_ino.
-    std::map<std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint64_t>,
-             std::size_t>
-        shared;
+    std::vector<std::size_t> indices;     // in `sources`, for each mapping
+    std::map<FileId, std::size_t> shared; // each file is opened only once
     for (const Mapping* mapping : mappings) {
-        const FileId& file = mapping->file;
-        auto [known, is_new] = shared.try_emplace(
-            {mapping->path, file.major, file.minor, file.inode}, sources.size());
+        auto [known, is_new] = shared.try_emplace(mapping->file, sources.size());
         if (is_new) {
             auto source = source_of_mapping(pid, maps, *mapping, cache);
             // A file is the same for all of its mappings, and so is a file system that

@@ -6,6 +6,7 @@
 #include "libdtrace/symbols/suggest.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <utility>
@@ -80,41 +81,40 @@ std::vector<Result<std::shared_ptr<ElfImage>>>
 ImageCache::open_all(std::vector<Result<ElfSource>> sources)
 {
     std::vector<Result<std::shared_ptr<ElfImage>>> all;
+    // The sources that the reader must open, with their indices in `all`, and the keys
+    // of those that are files.
     std::vector<ElfSource> unknown;
-    std::map<Key, std::size_t> asked; // indices in `unknown`
-    // Pairs of indices in `all` and in `unknown`.
-    std::vector<std::pair<std::size_t, std::size_t>> missing;
+    std::vector<std::pair<std::size_t, std::optional<Key>>> missing;
     for (Result<ElfSource>& source : sources) {
         all.emplace_back(std::shared_ptr<ElfImage>());
-        struct stat st {};
         if (!source) {
             all.back() = source.error();
             continue;
         }
-        if (source->fd && ::fstat(source->fd.get(), &st) != 0) {
-            all.back() = errno_error("stat " + source->path);
-            continue;
-        }
-        std::size_t index = unknown.size();
+        std::optional<Key> key;
         if (source->fd) {
-            const Key key{st.st_dev, st.st_ino, st.st_size, st.st_mtim.tv_sec,
-                          st.st_mtim.tv_nsec};
-            if (auto known = images_.find(key); known != images_.end()) {
+            struct stat st {};
+            if (::fstat(source->fd.get(), &st) != 0) {
+                all.back() = errno_error("stat " + source->path);
+                continue;
+            }
+            key.emplace(st.st_dev, st.st_ino, st.st_size, st.st_mtim.tv_sec,
+                        st.st_mtim.tv_nsec);
+            if (auto known = images_.find(*key); known != images_.end()) {
                 all.back() = known->second;
                 continue;
             }
-            index = asked.try_emplace(key, index).first->second;
         }
-        if (index == unknown.size())
-            unknown.push_back(std::move(*source));
-        missing.emplace_back(all.size() - 1, index);
+        missing.emplace_back(all.size() - 1, key);
+        unknown.push_back(std::move(*source));
     }
     const auto opened = reader_->open_all(std::move(unknown));
-    for (const auto& [key, index] : asked)
-        if (opened[index])
-            images_.emplace(key, *opened[index]);
-    for (const auto& [to, from] : missing)
-        all[to] = opened[from];
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+        const auto& [index, key] = missing[i];
+        all[index] = opened[i];
+        if (opened[i] && key)
+            images_.emplace(*key, *opened[i]);
+    }
     return all;
 }
 

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
 #include <poll.h>
 #include <set>
 #include <sys/syscall.h>
@@ -345,8 +344,7 @@ static bool has_memory(const AddressSpace& space)
     std::array<std::byte, 64> then{}, now{};
     if (!space.read_text(space.runtime.image, then))
         return false;
-    const std::string path = "/proc/" + std::to_string(space.owner()) + "/mem";
-    const Fd memory(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const Fd memory = open_mem(space.owner());
     if (!memory)
         return errno == EACCES || errno == EPERM;
     const auto at = static_cast<off_t>(space.runtime.image.value);
