@@ -327,9 +327,18 @@ Reply Grabber::grab_once(pid_t pid, const Fd& requested)
         }
     }
     if (Process* known = tracees_.find_process(pid)) {
+        const auto members = members_of(*known->space);
+        const bool is_of_session =
+            std::ranges::any_of(members, [this, session](pid_t member) {
+                const Process* each = tracees_.find_process(member);
+                return each != nullptr && each->interests.count(session) != 0;
+            });
         known->interests[session];
         known->is_old_guest = false;
-        return Writer().put(known->n_execs).body();
+        return Writer()
+            .put(known->n_execs)
+            .put(is_of_session ? TracedBefore::for_session : TracedBefore::for_others)
+            .body();
     }
     if (auto ok = check_grabbable(pid); !ok)
         return ok.error().during(doing);
@@ -380,7 +389,7 @@ Reply Grabber::grab_once(pid_t pid, const Fd& requested)
         return refused();
     learn_signals(*world);
     world->space().known_text.record_grab(world->space().proc_tid());
-    return Writer().put(process.n_execs).body();
+    return Writer().put(process.n_execs).put(TracedBefore::no).body();
 }
 
 // Stops all threads of a process that was seized, and of the processes that share its

@@ -568,9 +568,9 @@ Result<Target> AgentClient::grab(pid_t pid)
         std::count_if(events_.begin(), events_.end(), [pid](const AgentEvent& event) {
             return event.kind == AgentEvent::execed && event.pid == pid;
         });
-    n_execs_[pid] =
-        Reader(*reply).get<std::uint32_t>() - static_cast<std::uint32_t>(n_waiting);
-    return Target{pid, false};
+    Reader in(*reply);
+    n_execs_[pid] = in.get<std::uint32_t>() - static_cast<std::uint32_t>(n_waiting);
+    return Target{pid, false, in.get<TracedBefore>()};
 }
 
 // Sends `body`, the number of sites, and the sites. More than few_sites sites are sent

@@ -75,9 +75,18 @@ struct EnvChange {
     std::optional<std::string> value; // nullopt removes the variable
 };
 
+// Whether the agent traced a process before grab() was called.
+enum class TracedBefore : std::uint8_t {
+    no,
+    for_others,  // for other sessions, or because it shares a target's memory
+    for_session, // a child of this session's target, for which an event is sent, or it
+                 // shares the memory of this session's target
+};
+
 struct Target {
     pid_t pid = 0;
     bool created = false; // create() started it; it is stopped until resume()
+    TracedBefore traced_before = TracedBefore::no;
 };
 
 enum class SiteKind : std::uint8_t {

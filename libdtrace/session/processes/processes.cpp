@@ -95,13 +95,16 @@ Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
         return known;
     images_.prepare();
     const auto key = agents_.key_of(pid);
-    const auto number = agents_.attach(pid, key);
-    if (!number)
-        return without_prefix("grab process " + std::to_string(pid), number.error());
-    AgentClient& agent = *agents_.at(*number);
+    const auto attached = agents_.attach(pid, key);
+    if (!attached)
+        return without_prefix("grab process " + std::to_string(pid), attached.error());
+    if (kind == TargetKind::started_later &&
+        attached->traced_before == TracedBefore::for_session)
+        return Error{Code::gone, "it is a child of a target, so an event reports it"};
+    AgentClient& agent = *agents_.at(attached->agent);
     const bool foreign = agent.is_foreign();
     Fd pidfd = foreign ? open_pidfd(pid) : Fd();
-    if (foreign && !agents_.traces(*number, pid)) {
+    if (foreign && !agents_.traces(attached->agent, pid)) {
         (void)agent.detach(pid);
         return Error{Code::busy,
                      "its tracer changed while dtrace attached to it; try again"};
@@ -114,10 +117,10 @@ Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
                            "attached to it; try again"
                          : "it has exited"};
     }
-    auto adopted = adopt(pid, kind, *number);
+    auto adopted = adopt(pid, kind, attached->agent);
     if (adopted)
         (*adopted)->pidfd = std::move(pidfd);
-    if (!adopted || agent.is_joined())
+    if (!adopted || attached->traced_before != TracedBefore::no)
         return adopted;
     // Sites cannot be planned in text that an earlier tracer patched, so the agent
     // restores the text.

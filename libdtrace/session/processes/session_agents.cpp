@@ -357,24 +357,22 @@ Result<std::size_t> SessionAgents::join_tracer(pid_t pid,
     return agents_.size() - 1;
 }
 
-// Attaches to a process. If another dtrace traces it, joins the agent of that dtrace.
-// Returns the number of the agent.
-Result<std::size_t> SessionAgents::attach(pid_t pid,
-                                          const std::optional<TrustDomain>& key)
+Result<SessionAgents::Attached>
+SessionAgents::attach(pid_t pid, const std::optional<TrustDomain>& key)
 {
     // The other dtrace may be about to begin or to end its session.
     constexpr std::uint64_t longest_ns = 5'000'000'000;
     constexpr useconds_t pause_us = 10'000;
     const auto usual = for_domain(key);
     if (!usual)
-        return usual;
+        return usual.error();
     for (const std::uint64_t end_ns = monotonic_ns() + longest_ns;;) {
         auto own = at(*usual)->grab(pid);
         if (!own && own.error().code != Code::busy)
             return own.error();
         if (own) {
             assign(*usual, key);
-            return usual;
+            return Attached{*usual, own->traced_before};
         }
         auto joined = join_tracer(pid, key);
         if (!joined && (joined.error().code == Code::permission ||
@@ -385,7 +383,7 @@ Result<std::size_t> SessionAgents::attach(pid_t pid,
         Result<Target> target =
             joined ? at(*joined)->grab(pid) : Result<Target>(joined.error());
         if (target)
-            return *joined;
+            return Attached{*joined, target->traced_before};
         const bool foreign = joined && at(*joined)->is_foreign();
         // An agent that does not accept this dtrace, or has exited, is not kept.
         if (joined && at(*joined)->is_gone() && *joined + 1 == agents_.size())

@@ -64,9 +64,13 @@ public:
     Result<std::size_t> for_domain(const std::optional<TrustDomain>& wanted);
     // Records that an agent belongs to this domain, unless it belongs to one already.
     void assign(std::size_t agent, const std::optional<TrustDomain>& key);
+    struct Attached {
+        std::size_t agent = 0;
+        TracedBefore traced_before = TracedBefore::no;
+    };
     // Attaches to a process of this domain. If another dtrace traces it, joins the agent
-    // of that dtrace. Returns the number of the agent.
-    Result<std::size_t> attach(pid_t pid, const std::optional<TrustDomain>& key);
+    // of that dtrace.
+    Result<Attached> attach(pid_t pid, const std::optional<TrustDomain>& key);
 
     std::size_t size() const { return agents_.size(); }
     // Returns null if the agent has not been started or was ended.

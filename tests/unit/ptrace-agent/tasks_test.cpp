@@ -77,6 +77,33 @@ TEST(Tasks, ExecFromAThreadRemovesAllProbesAndIsReported)
     EXPECT_EQ(n_execs, 5u);
 }
 
+// dtrace may find a child in /proc before it reads the event about the fork. It must not
+// take the child's probes for those of a dead tracer.
+TEST(Tasks, GrabTellsThatAChildIsAlreadyTraced)
+{
+    Session session;
+    const pid_t pid = session.create(
+        {"/bin/sh", "-c", "(while :; do :; done) & while :; do :; done"});
+    session.plant_entry(pid, "_exit", 1, "/libc.so.6");
+    ASSERT_TRUE(session.agent().follow(pid, Follow::all));
+    ASSERT_TRUE(session.agent().resume(pid));
+    const auto event = session.event();
+    ASSERT_TRUE(event && event->kind == AgentEvent::forked && event->status == 1);
+
+    const auto child = session.agent().grab(event->child);
+    const pid_t untraced = ::fork();
+    if (untraced == 0)
+        for (;;)
+            ::pause();
+    const auto stranger = session.agent().grab(untraced);
+    for (pid_t each : {pid, event->child, untraced})
+        ::kill(each, SIGKILL);
+    ::waitpid(untraced, nullptr, 0);
+    ASSERT_TRUE(child && stranger);
+    EXPECT_EQ(child->traced_before, TracedBefore::for_session);
+    EXPECT_EQ(stranger->traced_before, TracedBefore::no);
+}
+
 // The shell executes another program. After that, the agent deletes its data about the
 // shell. The probes of the second program must stay.
 TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)
