@@ -4,7 +4,7 @@
 #include "fasttrap/arch/arch.hpp"
 #include "ptrace-agent/address_space.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -19,6 +19,10 @@ public:
 };
 
 constexpr int max_insns = 8;
+constexpr std::size_t max_insn_bytes = 15;
+// A place may begin at the end of a piece, so the pieces overlap.
+constexpr std::size_t piece_bytes = 256 << 10;
+constexpr std::size_t overlap_bytes = max_insns * max_insn_bytes;
 
 // Returns whether the instruction certainly changes neither %rdi nor %rsi.
 bool keeps_arguments(const Instruction& insn)
@@ -42,7 +46,7 @@ bool keeps_arguments(const Instruction& insn)
 // syscall among the first eight instructions, or if a jump or call comes first.
 static std::optional<CallSite> site_at(std::span<const std::byte> text, TargetAddr at)
 {
-    CallSite site{at, at, at};
+    CallSite site{at, at, at, 0};
     for (int i = 0; i < max_insns; ++i) {
         auto insn = x86_64.decode(text, at);
         if (!insn || insn->length > text.size())
@@ -62,35 +66,58 @@ static std::optional<CallSite> site_at(std::span<const std::byte> text, TargetAd
     return std::nullopt;
 }
 
-std::vector<CallSite> call_sites(std::span<const std::byte> text, TargetAddr at,
-                                 std::uint32_t number)
+// Calls `found` with each place that begins in the first `n` bytes of `text`.
+template <class Found>
+static void find_sites(std::span<const std::byte> text, std::size_t n, TargetAddr at,
+                       std::span<const std::uint32_t> numbers, Found found)
 {
-    std::array<std::byte, 5> load{std::byte{0xb8}}; // mov $number,%eax
-    std::memcpy(load.data() + 1, &number, sizeof number);
-    std::vector<CallSite> found;
-    for (std::size_t from = 0; from < text.size();) {
-        const void* next =
-            memmem(text.data() + from, text.size() - from, load.data(), load.size());
+    constexpr int mov_eax = 0xb8; // mov $number,%eax
+    constexpr std::size_t mov_bytes = 5;
+    for (std::size_t from = 0; from < n; ++from) {
+        const void* next = std::memchr(text.data() + from, mov_eax, n - from);
         if (next == nullptr)
-            break;
+            return;
         from =
             static_cast<std::size_t>(static_cast<const std::byte*>(next) - text.data());
-        if (auto site = site_at(text.subspan(from), at + from))
-            found.push_back(*site);
-        ++from;
+        if (text.size() - from < mov_bytes)
+            return;
+        std::uint32_t number = 0;
+        std::memcpy(&number, text.data() + from + 1, sizeof number);
+        if (std::ranges::find(numbers, number) == numbers.end())
+            continue;
+        if (auto site = site_at(text.subspan(from), at + from)) {
+            site->number = number;
+            found(*site);
+        }
     }
-    return found;
 }
 
-std::vector<std::byte> original_text_of(const AddressSpace& space, TargetAddr from,
-                                        TargetAddr end, std::uint64_t max_bytes)
+std::vector<CallSite> call_sites(std::span<const std::byte> text, TargetAddr at,
+                                 std::span<const std::uint32_t> numbers)
 {
-    if (end - from > max_bytes)
+    std::vector<CallSite> all;
+    find_sites(text, text.size(), at, numbers,
+               [&all](const CallSite& site) { all.push_back(site); });
+    return all;
+}
+
+std::vector<CallSite> CallSearch::search(TargetAddr from, TargetAddr end,
+                                         std::span<const std::uint32_t> numbers)
+{
+    if (end - from > left_bytes_)
         return {};
-    std::vector<std::byte> text(end - from);
-    if (!space.read_original(from, text))
-        text.clear();
-    return text;
+    left_bytes_ -= end - from;
+    piece_.resize(piece_bytes + overlap_bytes);
+    std::vector<CallSite> all;
+    for (; from < end; from = from + piece_bytes) {
+        const std::span<std::byte> text(
+            piece_.data(), std::min<std::uint64_t>(piece_.size(), end - from));
+        if (!space_.read_original(from, text))
+            break;
+        find_sites(text, std::min(text.size(), piece_bytes), from, numbers,
+                   [&all](const CallSite& site) { all.push_back(site); });
+    }
+    return all;
 }
 
 } // namespace dt::agent

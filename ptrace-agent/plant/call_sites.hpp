@@ -21,15 +21,27 @@ struct CallSite {
     // The first instruction at which the first two arguments are in their registers.
     TargetAddr ready;
     TargetAddr call; // the syscall
+    std::uint32_t number = 0;
 };
 
-// Returns the places in `text`, which is mapped at `at`.
+// Returns the places in `text`, which is mapped at `at`, that make one of these calls.
 std::vector<CallSite> call_sites(std::span<const std::byte> text, TargetAddr at,
-                                 std::uint32_t number);
+                                 std::span<const std::uint32_t> numbers);
 
-// Reads text as it was before the agent changed it. Returns an empty vector if it is
-// larger than `max_bytes` or cannot be read.
-std::vector<std::byte> original_text_of(const AddressSpace& space, TargetAddr from,
-                                        TargetAddr end, std::uint64_t max_bytes);
+// Searches the text of a target as it was before the agent changed it. Searches no more
+// than 64 MB in all, because a target may map any amount of text.
+class CallSearch {
+public:
+    explicit CallSearch(const AddressSpace& space) : space_(space) {}
+    // Returns the places from `from` to `end`, or to text that cannot be read. Returns
+    // none if the limit would be exceeded.
+    std::vector<CallSite> search(TargetAddr from, TargetAddr end,
+                                 std::span<const std::uint32_t> numbers);
+
+private:
+    const AddressSpace& space_;
+    std::uint64_t left_bytes_ = 64 << 20;
+    std::vector<std::byte> piece_; // the text is read in pieces
+};
 
 } // namespace dt::agent

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <memory>
 #include <unistd.h>
 
@@ -46,8 +47,12 @@ void Tracepoints::forget_all()
 void Tracepoints::overlay_original(TargetAddr from, std::span<std::byte> bytes) const
 {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-        if (bytes[i] != breakpoint)
-            continue;
+        const void* next = std::memchr(
+            bytes.data() + i, std::to_integer<int>(breakpoint), bytes.size() - i);
+        if (next == nullptr)
+            return;
+        i = static_cast<std::size_t>(static_cast<const std::byte*>(next) -
+                                     bytes.data());
         if (Tracepoint* tp = find(from + i); tp != nullptr && tp->written)
             bytes[i] = tp->original();
     }

@@ -11,18 +11,15 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t max_watched_bytes = 64 << 20;
 constexpr std::uint64_t function_bytes = 128; // clone() and prctl() are shorter
 
-struct WatchedCall {
-    std::uint32_t number;
-    const char* function; // in C libraries
-};
-constexpr WatchedCall watched_calls[] = {{SYS_clone, "clone"}, {SYS_prctl, "prctl"}};
+constexpr std::uint32_t watched_calls[] = {SYS_clone, SYS_prctl};
+// The functions of C libraries that make these calls.
+constexpr const char* watched_functions[] = {"clone", "prctl"};
 
 // Makes the tracepoint before a call watch it. Returns the tracepoint if it is new,
 // otherwise null.
-static Tracepoint* add(AddressSpace& space, const CallSite& site, std::uint32_t number)
+static Tracepoint* add(AddressSpace& space, const CallSite& site)
 {
     Tracepoint* tp = space.tracepoints.find(site.ready);
     const bool is_new = tp == nullptr;
@@ -39,7 +36,7 @@ static Tracepoint* add(AddressSpace& space, const CallSite& site, std::uint32_t 
     }
     if (tp->purpose == Tracepoint::fires) {
         tp->purpose = Tracepoint::tracer_call;
-        tp->call_number = number;
+        tp->call_number = site.number;
     }
     return is_new ? tp : nullptr;
 }
@@ -49,12 +46,10 @@ void watch_tracer_calls(AddressSpace& space, std::span<const Mapping> mappings,
 {
     if (std::exchange(space.watched.tracer_calls, true))
         return;
-    std::uint64_t left_bytes = max_watched_bytes;
-    auto watch_in = [&](std::span<const std::byte> text, TargetAddr from,
-                        const WatchedCall& call) {
-        for (const CallSite& site : call_sites(text, from, call.number)) {
-            Tracepoint* tp =
-                site.ready < site.call ? add(space, site, call.number) : nullptr;
+    CallSearch calls(space);
+    auto watch_in = [&](TargetAddr from, TargetAddr end) {
+        for (const CallSite& site : calls.search(from, end, watched_calls)) {
+            Tracepoint* tp = site.ready < site.call ? add(space, site) : nullptr;
             if (tp != nullptr)
                 fresh.push_back(tp);
         }
@@ -62,22 +57,15 @@ void watch_tracer_calls(AddressSpace& space, std::span<const Mapping> mappings,
     for (const Mapping& m : mappings) {
         if (!m.is_file())
             continue;
-        if (is_libc(m.path)) {
-            for (const WatchedCall& call : watched_calls) {
-                auto at = m.offset == 0 ? symbol_in(space, m.begin, call.function)
-                                        : std::nullopt;
-                if (!at)
-                    continue;
-                watch_in(
-                    original_text_of(space, *at, *at + function_bytes, function_bytes),
-                    *at, call);
-            }
-        } else if (m.executable) {
-            const auto text = original_text_of(space, m.begin, m.end, left_bytes);
-            left_bytes -= text.size();
-            for (const WatchedCall& call : watched_calls)
-                watch_in(text, m.begin, call);
+        if (!is_libc(m.path)) {
+            if (m.executable)
+                watch_in(m.begin, m.end);
+            continue;
         }
+        for (const char* function : watched_functions)
+            if (auto at =
+                    m.offset == 0 ? symbol_in(space, m.begin, function) : std::nullopt)
+                watch_in(*at, *at + function_bytes);
     }
 }
 

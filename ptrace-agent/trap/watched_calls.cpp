@@ -13,7 +13,9 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t max_scanned_bytes = 64 << 20; // in all mappings
+// The system calls that are watched: in a C library the first one, because its
+// sigaction() is watched as a function.
+constexpr std::uint32_t signal_calls[] = {SYS_rt_sigprocmask, SYS_rt_sigaction};
 constexpr std::size_t max_watched = 4096;
 // More than the size of getcontext(), setcontext() or swapcontext().
 constexpr std::uint64_t max_context_bytes = 512;
@@ -64,7 +66,7 @@ void watch_signal_calls(StoppedWorld& world)
             return at - function < max_context_bytes;
         });
     };
-    std::uint64_t n_left = max_scanned_bytes;
+    CallSearch calls(space);
     bool any_libc = false;
     for (const Mapping& m : mappings_of(space.proc_tid())) {
         const bool libc = is_libc(m.path);
@@ -79,15 +81,14 @@ void watch_signal_calls(StoppedWorld& world)
         const bool own = m.kernel_path() == program;
         if (!m.executable || (!own && !libc))
             continue;
-        const auto text = original_text_of(space, m.begin, m.end, n_left);
-        n_left -= text.size();
-        for (const CallSite& site : call_sites(text, m.begin, SYS_rt_sigprocmask))
-            if (!is_in_context(site.call))
+        const std::span numbers(signal_calls);
+        for (const CallSite& site :
+             calls.search(m.begin, m.end, own ? numbers : numbers.first(1))) {
+            if (site.number == SYS_rt_sigaction)
+                watcher.watch(site.call, Tracepoint::sigaction_call);
+            else if (!is_in_context(site.call))
                 watcher.watch(site.call, Tracepoint::mask_call);
-        if (!own)
-            continue;
-        for (const CallSite& site : call_sites(text, m.begin, SYS_rt_sigaction))
-            watcher.watch(site.call, Tracepoint::sigaction_call);
+        }
     }
     watcher.write();
     // A program that has just been executed may load its libc later.
