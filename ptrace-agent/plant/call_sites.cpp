@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
 
 namespace dt::agent {
@@ -66,39 +67,30 @@ static std::optional<CallSite> site_at(std::span<const std::byte> text, TargetAd
     return std::nullopt;
 }
 
-// Calls `found` with each place that begins in the first `n` bytes of `text`.
-template <class Found>
-static void find_sites(std::span<const std::byte> text, std::size_t n, TargetAddr at,
-                       std::span<const std::uint32_t> numbers, Found found)
+std::vector<CallSite> call_sites(std::span<const std::byte> text, TargetAddr at,
+                                 std::span<const std::uint32_t> numbers)
 {
     constexpr int mov_eax = 0xb8; // mov $number,%eax
     constexpr std::size_t mov_bytes = 5;
-    for (std::size_t from = 0; from < n; ++from) {
-        const void* next = std::memchr(text.data() + from, mov_eax, n - from);
+    std::vector<CallSite> found;
+    for (std::size_t from = 0; from < text.size(); ++from) {
+        const void* next = std::memchr(text.data() + from, mov_eax, text.size() - from);
         if (next == nullptr)
-            return;
+            break;
         from =
             static_cast<std::size_t>(static_cast<const std::byte*>(next) - text.data());
         if (text.size() - from < mov_bytes)
-            return;
+            break;
         std::uint32_t number = 0;
         std::memcpy(&number, text.data() + from + 1, sizeof number);
         if (std::ranges::find(numbers, number) == numbers.end())
             continue;
         if (auto site = site_at(text.subspan(from), at + from)) {
             site->number = number;
-            found(*site);
+            found.push_back(*site);
         }
     }
-}
-
-std::vector<CallSite> call_sites(std::span<const std::byte> text, TargetAddr at,
-                                 std::span<const std::uint32_t> numbers)
-{
-    std::vector<CallSite> all;
-    find_sites(text, text.size(), at, numbers,
-               [&all](const CallSite& site) { all.push_back(site); });
-    return all;
+    return found;
 }
 
 std::vector<CallSite> CallSearch::search(TargetAddr from, TargetAddr end,
@@ -114,8 +106,9 @@ std::vector<CallSite> CallSearch::search(TargetAddr from, TargetAddr end,
             piece_.data(), std::min<std::uint64_t>(piece_.size(), end - from));
         if (!space_.read_original(from, text))
             break;
-        find_sites(text, std::min(text.size(), piece_bytes), from, numbers,
-                   [&all](const CallSite& site) { all.push_back(site); });
+        std::ranges::copy_if(
+            call_sites(text, from, numbers), std::back_inserter(all),
+            [from](const CallSite& site) { return site.load - from < piece_bytes; });
     }
     return all;
 }
