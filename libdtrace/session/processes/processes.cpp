@@ -120,7 +120,7 @@ Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
     auto adopted = adopt(pid, kind, attached->agent);
     if (adopted)
         (*adopted)->pidfd = std::move(pidfd);
-    if (!adopted || attached->traced_before != TracedBefore::no)
+    if (!adopted || agent.is_joined() || attached->traced_before != TracedBefore::no)
         return adopted;
     // Sites cannot be planned in text that an earlier tracer patched, so the agent
     // restores the text.
