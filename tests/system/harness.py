@@ -135,15 +135,25 @@ def text_differs(pid):
             if len(fields) < 6 or "x" not in fields[1] or not fields[5].startswith("/"):
                 continue
             begin, end = (int(part, 16) for part in fields[0].split("-"))
-            memory.seek(begin)
-            live = memory.read(end - begin)
-            with open(fields[5], "rb") as file:
-                file.seek(int(fields[2], 16))
-                disk = file.read(end - begin).ljust(end - begin, b"\0")
-            if live != disk:
-                at = next(i for i in range(len(live)) if live[i] != disk[i])
-                differing.append(f"{fields[5]}+{int(fields[2], 16) + at:#x}")
+            at = first_difference(memory, begin, end, fields[5], int(fields[2], 16))
+            if at is not None:
+                differing.append(f"{fields[5]}+{at:#x}")
     return differing
+
+def first_difference(memory, begin, end, path, offset):
+    """Returns the offset in the file of the first byte that differs from the memory from `begin` to `end`, or None. The
+    memory after the end of the file must be zero."""
+    piece_bytes = 64 << 10
+    with open(path, "rb", buffering=0) as file:
+        for at in range(0, end - begin, piece_bytes):
+            n = min(piece_bytes, end - begin - at)
+            live = os.pread(memory.fileno(), n, begin + at)
+            disk = os.pread(file.fileno(), n, offset + at).ljust(n, b"\0")
+            if not live:
+                raise ProcessLookupError("the process has exited")
+            if live != disk:
+                return offset + at + next(i for i in range(n) if live[i:i + 1] != disk[i:i + 1])
+    return None
 
 def tests_in(names, *helpers):
     """Returns each function in the calling file, except `helpers`, that has the context t as its
