@@ -168,6 +168,24 @@ def use_default_signals():
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
 
+def descendants(pid):
+    parents = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {pid}
+
+def kill_left_dtraces(dtrace):
+    """Kills the dtrace processes that a failed test has left. They could also trace the processes of later tests, which
+    would then fail, too."""
+    for pid in descendants(os.getpid()):
+        with contextlib.suppress(OSError):
+            if os.path.samefile(f"/proc/{pid}/exe", dtrace):
+                os.kill(pid, signal.SIGKILL)
+
 def main(tests):
     args = argparse.ArgumentParser()
     args.add_argument("--build", type=pathlib.Path, default=HERE.parent.parent / "build/release")
@@ -191,6 +209,7 @@ def main(tests):
         except Exception:
             word, why = "FAIL", ""
             traceback.print_exc()
+            kill_left_dtraces(context.dtrace)
         print(f"{word} {name}{why}  [{time.monotonic() - began:.1f} s]", flush=True)
         lines.append(f"{word} {name}{why}\n")
     shutil.rmtree(context.scratch, ignore_errors=True)
