@@ -327,11 +327,11 @@ Reply Grabber::grab_once(pid_t pid, const Fd& requested)
         }
     }
     if (Process* known = tracees_.find_process(pid)) {
-        const auto members = members_of(*known->space);
         const bool is_of_session =
-            std::ranges::any_of(members, [this, session](pid_t member) {
-                const Process* each = tracees_.find_process(member);
-                return each != nullptr && each->interests.count(session) != 0;
+            std::ranges::any_of(tracees_.processes(), [&](const auto& each) {
+                const Process& process = *each.second;
+                return process.space == known->space &&
+                       process.interests.count(session) != 0;
             });
         known->interests[session];
         known->is_old_guest = false;

@@ -284,7 +284,7 @@ Result<Ok> Launcher::run_until(Process& process, TargetAddr at, const std::strin
         AddressSpace& space = *process.space;
         Tracepoint* tp = space.tracepoints.find(at);
         if (tp == nullptr) {
-            std::array<std::byte, 15> text{};
+            std::array<std::byte, max_insn_bytes> text{};
             if (!space.read_text(at, text))
                 return Error{Code::io, name + ": its text cannot be read"};
             auto insn = x86_64.decode(text, at);
@@ -324,7 +324,7 @@ Result<Ok> Launcher::step_to_main(Process& process, const std::string& name)
     std::string program = read_proc_link(pid, "exe");
     for (int step = 0; step < max_steps_to_main; ++step) {
         user_regs_struct user;
-        std::array<std::byte, 15> text{};
+        std::array<std::byte, max_insn_bytes> text{};
         if (!get_regs(pid, user) || !space.read_original({user.rip}, text))
             break;
         auto insn = x86_64.decode(text, {user.rip});

@@ -257,7 +257,7 @@ static bool emulate_moved(AddressSpace& space, const Thread& thread,
     Registers regs = from_user_regs(user);
     bool any = false;
     for (;;) {
-        std::array<std::byte, 15> text{};
+        std::array<std::byte, max_insn_bytes> text{};
         regs.rip = next->from.value;
         auto insn = space.read_original(next->from, text)
                         ? x86_64.decode(text, next->from)

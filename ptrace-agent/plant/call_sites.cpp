@@ -20,7 +20,6 @@ public:
 };
 
 constexpr int max_insns = 8;
-constexpr std::size_t max_insn_bytes = 15;
 // A place may begin at the end of a piece, so the pieces overlap.
 constexpr std::size_t piece_bytes = 256 << 10;
 constexpr std::size_t overlap_bytes = max_insns * max_insn_bytes;

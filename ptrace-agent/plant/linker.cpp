@@ -167,7 +167,7 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
 
     Tracepoint* tp = space.tracepoints.find(*stop);
     if (tp == nullptr) {
-        std::array<std::byte, 15> text{};
+        std::array<std::byte, max_insn_bytes> text{};
         auto insn = space.read_original(*stop, text)
                         ? x86_64.decode(text, *stop)
                         : Result<Instruction>(Error{Code::gone, "unmapped"});

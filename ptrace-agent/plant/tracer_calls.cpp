@@ -24,7 +24,7 @@ static Tracepoint* add(AddressSpace& space, const CallSite& site)
     Tracepoint* tp = space.tracepoints.find(site.ready);
     const bool is_new = tp == nullptr;
     if (is_new) {
-        std::array<std::byte, 15> text{};
+        std::array<std::byte, max_insn_bytes> text{};
         auto insn = space.read_original(site.ready, text)
                         ? x86_64.decode(text, site.ready)
                         : Result<Instruction>(Error{Code::gone, "unmapped"});

@@ -27,7 +27,7 @@ public:
 
     void watch(TargetAddr at, Tracepoint::Purpose purpose)
     {
-        std::array<std::byte, 15> text{};
+        std::array<std::byte, max_insn_bytes> text{};
         Tracepoint* tp = space_.tracepoints.find(at);
         if (tp == nullptr && at != space_.call_place.insn() &&
             space_.patches.covering(at) == nullptr && fresh_.size() < max_watched &&
