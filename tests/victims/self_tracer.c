@@ -6,7 +6,7 @@
 //   child  a child that prctl(PR_SET_PTRACER) names attaches
 //   gone   the same, but the child exits without attaching
 //   other  prctl(PR_SET_PTRACER) names a process that is not a descendant, and no process attaches
-//   again  names a child that does not attach, seven times, and each time waits until it has a tracer again
+//   again  names a child that does not attach, twelve times, and each time waits until it has a tracer again
 //   stop   stops after it has named a child, which continues it after four seconds
 //   exec   creates a task like that of "task", which keeps the memory for four seconds, and executes
 //          "self_tracer other N 0 3000"
@@ -159,6 +159,12 @@ static void wait_for_tracer(void)
 		pause_ms(10);
 }
 
+/* A new tracer may not have stopped the program yet. */
+static void let_tracer_stop_us(void)
+{
+	pause_ms(300);
+}
+
 static int sleeping_task(void *arg)
 {
 	pause_ms(4000);
@@ -182,9 +188,10 @@ static void name_child_again(void)
 		pause();
 		_exit(0);
 	}
-	for (int i = 0; i < 7; i++) {
+	for (int i = 0; i < 12; i++) {
 		prctl(PR_SET_PTRACER, pid, 0, 0, 0);
 		wait_for_tracer();
+		let_tracer_stop_us();
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -251,8 +258,10 @@ int main(int argc, char **argv)
 	puts(error ? strerror(error) : "traced");
 	if (was_traced)
 		wait_for_tracer();
-	/* A new tracer may not have stopped the program yet. */
-	pause_ms(argc > 4 ? atol(argv[4]) : 300);
+	if (argc > 4)
+		pause_ms(atol(argv[4]));
+	else
+		let_tracer_stop_us();
 	puts(tracer() ? "ours" : "none");
 	call(n);
 	for (int i = 0; i < n_threads && i < max_threads; i++)
