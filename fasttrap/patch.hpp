@@ -69,6 +69,8 @@
 //     saved pc on a stack points into a window.
 //   - endbr64 is never moved. If it is a site, its head precedes the copy of the next
 //     instruction.
+//   - If a system call is a site, its window ends before it. Its head is at the end of
+//     the trampoline, which then jumps to the system call.
 #pragma once
 
 #include "base/result.hpp"
@@ -129,7 +131,8 @@ std::string_view text_of(PatchForm form);
 
 // An instruction of a window. If an endbr64 and the next instruction are both sites,
 // two heads precede the copy of the next instruction. The site at the endbr64 is then a
-// WindowInsn whose insn has length 0.
+// WindowInsn whose insn has length 0. So is the site at a system call, which is the last
+// WindowInsn of its window.
 struct WindowInsn {
     Instruction insn;
     std::optional<std::uint32_t> site; // set if the instruction is a site

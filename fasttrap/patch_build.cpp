@@ -17,7 +17,8 @@ namespace {
 bool falls_through(const Arch& arch, const Window& window)
 {
     const Instruction& last = window.insns.back().insn;
-    return arch.moving(last).how == Moving::anywhere || last.flow == ControlFlow::stop;
+    return last.length == 0 || arch.moving(last).how == Moving::anywhere ||
+           last.flow == ControlFlow::stop;
 }
 
 bool is_within_2_gib(TargetAddr from, TargetAddr to)

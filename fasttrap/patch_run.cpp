@@ -43,6 +43,13 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
         std::optional<Instruction> insn = decode(text.subspan(at - start), at, end);
         if (!insn)
             return start;
+        if (insn->flow == ControlFlow::syscall && at == site) {
+            WindowInsn bare;
+            bare.insn.at = at;
+            insns.push_back(bare);
+            reason = arch_.moving(*insn).reason;
+            return start;
+        }
         Moving moving = arch_.moving(*insn);
         if (moving.how == Moving::stays && at == site) {
             text = text.subspan(insn->length);

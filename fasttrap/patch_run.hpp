@@ -31,6 +31,8 @@ struct Run {
     //   - before an instruction that must not move
     //   - after an instruction that must be the last one of a window
     //
+    // A system call at `site` is added with length 0, as the only instruction.
+    //
     // Returns `start`, or the address after a skipped endbr64.
     TargetAddr forward(TargetAddr start, TargetAddr end, TargetAddr site,
                        std::size_t n_more = 0);

@@ -120,6 +120,8 @@ std::string_view ShortWindows::place(const PatchSite& site, std::string_view rea
     TargetAddr end = run_.end(head);
     if (run_.insns.empty() || end - head >= arch_.jump_bytes || !is_free(head, end))
         return reason;
+    if (run_.insns.front().insn.length == 0)
+        return reason; // a system call needs a plain window before it
     if (pair(site, head) || chain(site, head, ChainReach::open) || pun(site, head) ||
         chain(site, head, ChainReach::far) || chain(site, head, ChainReach::any))
         return {};

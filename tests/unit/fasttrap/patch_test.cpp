@@ -194,6 +194,36 @@ TEST(PatchPlan, PutsTwoHeadsBeforeTheInstructionBehindAProbedEndbr64)
     EXPECT_EQ(place_of(*patch, Text::at(4))->index, 0U);
 }
 
+TEST(PatchPlan, EndsTheWindowOfASystemCallBeforeIt)
+{
+    // mov $39,%eax; syscall; cmp $-4096,%rax; ret
+    Window window = window_of(Text("b827000000 0f05 483d00f0ffff c3").site(5));
+    EXPECT_EQ(shape(window), (Shape{0, 5, {5}}));
+    Result<Patch> patch = build_patch(window, {area + 64, {}}, area);
+    ASSERT_TRUE(patch);
+    EXPECT_EQ(copy_of(patch->original), bytes_of("b827000000"));
+    ASSERT_EQ(patch->moved.size(), 2U);
+    const Moved& call = patch->moved[1];
+    EXPECT_EQ(call.head, patch->trampoline + 5);
+    EXPECT_EQ(place_of(*patch, call.head)->on, Text::at(5));
+    EXPECT_EQ(place_of(*patch, call.tail)->on, Text::at(5));
+    // The trampoline ends with a jump to the system call.
+    EXPECT_EQ(call.to + 5, patch->trampoline + patch->code.size());
+    EXPECT_EQ(place_of(*patch, call.to)->kind, PatchPlace::leaving);
+    EXPECT_EQ(place_of(*patch, call.to)->on, Text::at(5));
+    // The instruction after the call has a window of its own.
+    WindowPlan plan =
+        Text("b827000000 0f05 483d00f0ffff c3").site(5, 1).site(7, 2).plan();
+    ASSERT_EQ(plan.windows.size(), 2U);
+    EXPECT_EQ(shape(plan.windows[1]), (Shape{7, 13, {7}}));
+    // cmpb $0,(%rip); je; xor %eax,%eax; syscall. The window contains the branch.
+    EXPECT_EQ(shape(window_of(Text("803d0000000000 7410 31c0 0f05 c3").site(11))),
+              (Shape{0, 11, {11}}));
+    // A site at the instruction before the call shares the window.
+    EXPECT_EQ(shape(window_of(Text("b827000000 0f05 c3").site(0, 1).site(5, 2))),
+              (Shape{0, 5, {0, 5}}));
+}
+
 TEST(PatchPlan, TakesAFunctionThatIsNothingButATrap)
 {
     // ud2 and two nops. The nops are executed if the program's signal handler skips the
