@@ -6,6 +6,8 @@
 #include "ptrace-agent/inject/rseq.hpp"
 
 #include <algorithm>
+#include <csignal>
+#include <span>
 
 namespace dt::agent {
 
@@ -17,13 +19,28 @@ constexpr std::uint64_t chunk_bytes = 1 << 20;
 // that contains the segment registers. The address to which the handler returns is the
 // frame's first word. rsp and rip are those of the interrupted code.
 constexpr std::size_t restorer_before = 24, rsp_before = 3, rip_before = 2;
+// The alternate signal stack (stack_t) at the time of the signal.
+constexpr std::size_t ss_sp_before = 21, ss_flags_before = 20, ss_size_before = 19;
+constexpr std::size_t uc_flags_before = 23, uc_link_before = 22;
+// The number of alternate stacks that may be nested.
+constexpr int max_nested = 64;
 
-// Returns whether a word of a signal frame contains the segment registers of user code:
-// cs, gs, fs and ss, 16 bits each. Some kernels do not save ss.
-static bool are_segments(std::uint64_t word)
+// Returns whether a word is the word with the segment registers (cs, gs, fs and ss, 16
+// bits each) in the signal frame of a 64-bit program. The kernel writes no other values
+// into the tested words (Linux 4.6 and later). The number 0x33 alone is common on
+// stacks, next to zeros or data of ours.
+static bool is_in_signal_frame(std::span<const std::uint64_t> words, std::size_t i)
 {
     constexpr std::uint64_t user_cs = 0x33, user_ss = 0x2b;
-    return word == user_cs || word == (user_ss << 48 | user_cs);
+    // UC_SIGCONTEXT_SS and UC_STRICT_RESTORE_SS, with or without UC_FP_XSTATE
+    constexpr std::uint64_t uc_flags = 6, uc_fp_xstate = 1;
+    constexpr std::uint32_t autodisarm = 1u << 31;
+    if (words[i] != (user_ss << 48 | user_cs) || words[i - uc_link_before] != 0 ||
+        (words[i - uc_flags_before] & ~uc_fp_xstate) != uc_flags)
+        return false;
+    // The kernel does not write the upper half of this word.
+    const auto flags = static_cast<std::uint32_t>(words[i - ss_flags_before]);
+    return (flags & ~autodisarm) <= SS_DISABLE;
 }
 
 void CodeUse::mark(TargetAddr address)
@@ -53,14 +70,42 @@ bool CodeUse::examine()
     for (const Thread* thread : tracees_.threads_in(space_))
         if (!examine(*thread))
             return false;
-    while (!stacks_.empty()) {
-        const TargetAddr from = stacks_.back();
-        stacks_.pop_back();
-        if (!search(from))
-            return false;
+    for (int i = 0; i < max_nested; ++i) {
+        while (!stacks_.empty()) {
+            const TargetAddr from = stacks_.back();
+            stacks_.pop_back();
+            ends_.push_back(from);
+            if (ends_.size() > max_stacks || !search(from))
+                return false;
+        }
+        if (!use_frames_in_use()) {
+            complete_ = true;
+            return true;
+        }
     }
-    complete_ = true;
-    return true;
+    return false;
+}
+
+// Returns whether a stack in use ends below a frame, on the same alternate stack.
+bool CodeUse::is_in_use(const Frame& frame) const
+{
+    auto end = std::lower_bound(ends_.begin(), ends_.end(), frame.alternate_stack);
+    return end != ends_.end() && *end <= frame.at;
+}
+
+// Uses the frames on alternate stacks that have turned out to be in use. Returns whether
+// there were any.
+bool CodeUse::use_frames_in_use()
+{
+    std::sort(ends_.begin(), ends_.end());
+    const auto first =
+        std::partition(unused_.begin(), unused_.end(),
+                       [this](const Frame& frame) { return !is_in_use(frame); });
+    const std::vector<Frame> in_use(first, unused_.end());
+    unused_.erase(first, unused_.end());
+    for (const Frame& frame : in_use)
+        use(frame);
+    return !in_use.empty();
 }
 
 bool CodeUse::examine(const Thread& thread)
@@ -121,46 +166,68 @@ bool CodeUse::search_pages(TargetAddr from, TargetAddr end)
         auto start_of = [&](std::size_t page) {
             return std::clamp(first + page * page_bytes, at, chunk_end);
         };
-        // Signal frames may begin in the previous chunk, so its last words are kept.
-        if (words_.size() > restorer_before)
-            words_.erase(words_.begin(), words_.end() - restorer_before);
-        for (std::size_t page = 0; page < pages.size();) {
-            std::size_t last = page;
+        for (std::size_t page = 0, last = 0; page < pages.size(); page = last) {
+            last = page + 1;
+            if (!pages[page].has_content())
+                continue;
             while (last < pages.size() && pages[last].has_content())
                 ++last;
             const TargetAddr run = start_of(page);
             const std::uint64_t n = start_of(last) - run;
+            // A signal frame may begin at the end of the previous words. Pages without
+            // content contain zeros, so no frame extends over them.
+            if (words_at_ + words_.size() * sizeof(std::uint64_t) != run)
+                words_.clear();
+            const std::size_t n_kept = std::min(words_.size(), restorer_before);
+            words_.erase(words_.begin(),
+                         words_.end() - static_cast<std::ptrdiff_t>(n_kept));
+            words_at_ = TargetAddr{run.value - n_kept * sizeof(std::uint64_t)};
             const std::size_t n_before = words_.size();
             words_.resize(n_before + n / sizeof(std::uint64_t));
-            if (n != 0 &&
-                !space_.read_text(
+            if (!space_.read_text(
                     run, std::as_writable_bytes(std::span(words_).subspan(n_before))))
                 return false;
             n_searched_ += n;
-            page = std::max(last, page + 1); // a page without content contains zeros
+            see_words();
+            if (n_searched_ > max_searched || stacks_.size() > max_stacks ||
+                unused_.size() > max_stacks)
+                return false;
         }
-        if (n_searched_ > max_searched || stacks_.size() > max_stacks)
-            return false;
-        see_words();
         at = chunk_end;
     }
     return true;
 }
 
-// Finds signal frames. A range counts as used if the handler returns to it, or if the
-// handler has interrupted code in it. The stack of the interrupted code is searched, too.
+// Finds signal frames.
 void CodeUse::see_words()
 {
     for (std::size_t i = restorer_before; i < words_.size(); ++i) {
-        if (!are_segments(words_[i]))
+        if (!is_in_signal_frame(words_, i))
             continue;
-        mark({words_[i - restorer_before]});
-        mark({words_[i - rip_before]});
-        const TargetAddr sp{words_[i - rsp_before]};
-        const Mapping* stack = find_mapping(mappings_, sp);
-        if (stack != nullptr && !stack->shared && !stack->is_file())
-            stacks_.push_back(sp);
+        Frame frame;
+        frame.at = words_at_ + i * sizeof(std::uint64_t);
+        frame.restorer = {words_[i - restorer_before]};
+        frame.pc = {words_[i - rip_before]};
+        frame.sp = {words_[i - rsp_before]};
+        const TargetAddr alternate{words_[i - ss_sp_before]};
+        if (frame.at - alternate >= words_[i - ss_size_before]) {
+            use(frame);
+            continue;
+        }
+        frame.alternate_stack = alternate;
+        unused_.push_back(frame);
     }
+}
+
+// A range counts as used if the handler returns to it, or if the handler has interrupted
+// code in it. The stack of the interrupted code is searched, too.
+void CodeUse::use(const Frame& frame)
+{
+    mark(frame.restorer);
+    mark(frame.pc);
+    const Mapping* stack = find_mapping(mappings_, frame.sp);
+    if (stack != nullptr && !stack->shared && !stack->is_file())
+        stacks_.push_back(frame.sp);
 }
 
 } // namespace dt::agent

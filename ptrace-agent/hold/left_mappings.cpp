@@ -6,6 +6,7 @@
 #include "ptrace-agent/inject/mapping_journal.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <sys/syscall.h>
 
@@ -65,11 +66,21 @@ static bool may_be_ours(const JournalEntry& entry, const Mapping& mapping)
     return false;
 }
 
+// Returns whether a page contains only zeros.
+static bool is_zero(const AddressSpace& space, TargetAddr page)
+{
+    std::array<std::byte, page_bytes> content;
+    return space.read_text(page, content) &&
+           std::ranges::all_of(content,
+                               [](std::byte each) { return each == std::byte{0}; });
+}
+
 // Returns whether a planned mapping was created. If the agent was killed before
 // mmap(2), the program may have mapped its own memory there. So the mapping must begin
-// and end at the planned addresses, and must not have content yet.
-static bool was_mapped(const JournalEntry& entry, const Mapping& mapping,
-                       const PageMap& page_map)
+// and end at the planned addresses, and nothing may have been written to it yet. A page
+// of code that was only read counts as present, for example after `dtrace --patches`.
+static bool was_mapped(const AddressSpace& space, const JournalEntry& entry,
+                       const Mapping& mapping, const PageMap& page_map)
 {
     const std::uint64_t bytes = mapping.end - mapping.begin;
     const bool accessible = mapping.readable || mapping.writable || mapping.executable;
@@ -78,13 +89,16 @@ static bool was_mapped(const JournalEntry& entry, const Mapping& mapping,
         bytes != entry.bytes || bytes > max_planned || accessible == reserved)
         return false;
     const auto pages = page_map.pages(mapping.begin, bytes);
-    return !pages.empty() && std::ranges::none_of(pages, [](const PageState& page) {
-        return page.has_content();
-    });
+    for (std::size_t i = 0; i < pages.size(); i++)
+        if (pages[i].has_content() &&
+            (mapping.writable || !is_zero(space, mapping.begin + i * page_bytes)))
+            return false;
+    return !pages.empty();
 }
 
 // Returns the parts of the entry's range that are mapped and ours.
-static std::vector<Piece> pieces_of(const JournalEntry& entry, std::uint64_t bytes,
+static std::vector<Piece> pieces_of(const AddressSpace& space,
+                                    const JournalEntry& entry, std::uint64_t bytes,
                                     const std::vector<Mapping>& mappings,
                                     const PageMap& page_map)
 {
@@ -97,7 +111,7 @@ static std::vector<Piece> pieces_of(const JournalEntry& entry, std::uint64_t byt
         if (!may_be_ours(entry, *mapping))
             continue;
         if (entry.state == EntryState::planned &&
-            !was_mapped(entry, *mapping, page_map))
+            !was_mapped(space, entry, *mapping, page_map))
             continue;
         pieces.push_back({std::max(begin, mapping->begin), std::min(end, mapping->end),
                           is_memfd(*mapping)});
@@ -155,7 +169,7 @@ entries_of(AddressSpace& space, const Mapping& journal,
             continue;
         const std::uint64_t bytes = is_copy ? entry.n_inherited : entry.bytes;
         entries.push_back({entry, table + i * sizeof entry,
-                           pieces_of(entry, bytes, mappings, page_map)});
+                           pieces_of(space, entry, bytes, mappings, page_map)});
     }
     return entries;
 }

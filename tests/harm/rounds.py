@@ -82,13 +82,14 @@ def ended_as(status):
 
 class Target:
     """A running target. A thread reads the rounds that it prints."""
-    def __init__(self, command, sum, folder):
+    def __init__(self, command, sum, folder, niceness=0):
         self.sum, self.folder = sum, folder
         self.n_rounds, self.wrong = 0, ""
         self.errors = folder / "target.stderr"
         with open(self.errors, "wb") as errors:     # in a session of its own, so that ^C reaches only this script
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                                            text=True, cwd=folder, start_new_session=True)
+            self.process = subprocess.Popen(["nice", "-n", str(niceness), *command], stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, stderr=errors, text=True, cwd=folder,
+                                            start_new_session=True)
         self.pid = self.process.pid
         threading.Thread(target=self.read, daemon=True).start()
         if not self.rounds(2, SESSION_S):

@@ -6,11 +6,14 @@ from harness import equal, held, main, need, text_differs, tracer_of, wait_until
 from test_deaths import OWN_HANDLER, agent_of
 from traced import Traced, ready, victim
 
-# Two threads call work() all the time and allocate memory. Commands on stdin:
+# Two threads call work() all the time and allocate memory. With an argument, each thread has an alternate signal stack
+# in the same mapping as its stack, at higher addresses. Commands on stdin:
 #   r   prints the number of calls, after both threads have made another call
 #   s   interrupts a thread with a signal, whose handler waits. Prints the pc that the signal has interrupted.
 #   g   lets the handler return
 #   i   calls idle(), which is not called otherwise
+#   w   reads an address, and writes it to the stack, two words below the number 51. In a signal frame, the address would
+#       be the interrupted pc, and the number would be the segment registers.
 #   f   forks a child, and prints its pid. The child maps 8 GiB, and writes to each of the regions. It reads commands
 #       from the pipe, like its parent: c prints whether all that it has written is still there.
 WORKER = r"""
@@ -25,6 +28,7 @@ WORKER = r"""
 #include <ucontext.h>
 #include <unistd.h>
 static volatile long n_calls[2], interrupted, go;
+static char* alternate_stacks[2];
 __attribute__((noinline)) long work(long n) { __asm__ volatile("" : "+r"(n)); return n * 3; }
 __attribute__((noinline)) long idle(long n) { __asm__ volatile("" : "+r"(n)); return n * 5; }
 static void on_signal(int signal, siginfo_t* info, void* context)
@@ -37,6 +41,9 @@ static void on_signal(int signal, siginfo_t* info, void* context)
 }
 static void* run(void* number)
 {
+    stack_t alternate = {.ss_sp = alternate_stacks[(long)number], .ss_size = 1 << 16};
+    if (alternate.ss_sp)
+        sigaltstack(&alternate, 0);
     for (long i = 0;; i++) {
         if (work(i) != i * 3)
             _exit(2);
@@ -67,17 +74,27 @@ static void be_child(void)
     fflush(stdout);
     _exit(0);
 }
-int main(void)
+int main(int argc, char** argv)
 {
+    enum { stack_bytes = 1 << 20 };
     struct sigaction action = {0};
+    pthread_attr_t attributes[2];
     pthread_t threads[2];
     int command;
+    volatile long words[32] = {0};
     action.sa_sigaction = on_signal;
-    action.sa_flags = SA_SIGINFO;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigaction(SIGUSR1, &action, 0);
     setvbuf(stdin, 0, _IONBF, 0);
-    for (long i = 0; i < 2; i++)
-        pthread_create(&threads[i], 0, run, (void*)i);
+    for (long i = 0; i < 2; i++) {
+        pthread_attr_init(&attributes[i]);
+        if (argc > 1) {
+            char* stack = mmap(0, 2 * stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            pthread_attr_setstack(&attributes[i], stack, stack_bytes);
+            alternate_stacks[i] = stack + stack_bytes;
+        }
+        pthread_create(&threads[i], &attributes[i], run, (void*)i);
+    }
     printf("ready\n"), fflush(stdout);
     while ((command = getchar()) != EOF) {
         if (command == 'r') {
@@ -98,6 +115,12 @@ int main(void)
             printf("returned\n");
         } else if (command == 'i') {
             printf("%ld\n", idle(1));
+        } else if (command == 'w') {
+            long address = 0;
+            for (command = getchar(); command != '\n'; command = getchar())
+                address = address * 10 + command - '0';
+            words[1] = 0x2640, words[22] = address, words[24] = 51;
+            printf("written\n");
         } else if (command == 'f') {
             fflush(stdout);
             pid_t child = fork();
@@ -131,13 +154,13 @@ def ours(pid):
 def size(pid):
     return int(re.search(r"VmSize:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) >> 10
 
-def build(t, name, source, *flags):
+def build(t, name, source, *flags, arguments=()):
     need("gcc")
     file, program = t.scratch / f"{name}.c", t.scratch / name
     if not program.exists():
         file.write_text(source)
         subprocess.run(["gcc", "-O1", "-pthread", *flags, "-o", program, file], check=True)
-    return subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen([program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 def ask(target, command):
     target.stdin.write(command)
@@ -212,7 +235,15 @@ def random_kills_leave_no_mappings(t):
         is_clean(t, target.pid)
 
 def code_to_which_a_signal_handler_returns_stays_mapped(t):
-    with held(build(t, "worker", WORKER)) as target:
+    return_into_left_code(t)
+
+def code_to_which_a_handler_on_an_alternate_stack_returns_stays_mapped(t):
+    # When the handler has returned, its frame stays on the alternate stack, but no thread needs the code any more.
+    return_into_left_code(t, "alternate stacks")
+
+def return_into_left_code(t, *arguments):
+    """Lets a signal interrupt a thread in code of a killed agent. The code must stay mapped until the handler returns."""
+    with held(build(t, "worker", WORKER, arguments=arguments)) as target:
         ready(target)
         trace_and_kill(t, target.pid)
         def mapped(address):
@@ -227,6 +258,16 @@ def code_to_which_a_signal_handler_returns_stays_mapped(t):
         equal(mapped(pc)[0][2:], ("r-xp", ""), "the mapping after the session")
         equal(ask(target, "g"), "returned")
         ask(target, "r")
+        session(t, target.pid)
+        is_clean(t, target.pid)
+        ask(target, "r")
+
+def a_number_that_looks_like_segment_registers_keeps_nothing_mapped(t):
+    with held(build(t, "worker", WORKER)) as target:
+        ready(target)
+        trace_and_kill(t, target.pid)
+        address = max(begin for begin, *_ in ours(target.pid))
+        equal(ask(target, f"w{address}\n"), "written")
         session(t, target.pid)
         is_clean(t, target.pid)
         ask(target, "r")
@@ -264,13 +305,11 @@ def a_forked_childs_copies_are_unmapped(t):
             is_clean(t, child)
             equal(ask(target, "c"), "intact 21", f"the child's memory, after the death: {after_death}")
 
-# Forges two journals. They list an executable page and memory of the program, libc, the stack, and ranges that do not
-# exist. The second journal pretends to have billions of entries. Prints which of the first three are still mapped.
-FORGER = r"""
+# The beginning of a program that writes a journal (inject/mapping_journal.hpp).
+JOURNAL = r"""
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 struct entry { uint64_t at, bytes, n_inherited; uint32_t kind, state; };
@@ -280,7 +319,11 @@ static int is_mapped(void* at)
     unsigned char page;
     return mincore((void*)((uint64_t)at & ~4095ull), 4096, &page) == 0;
 }
-int main(void)
+"""
+
+# Forges two journals. They list an executable page and memory of the program, libc, the stack, and ranges that do not
+# exist. The second journal pretends to have billions of entries. Prints which of the first three are still mapped.
+FORGER = JOURNAL + r"""int main(void)
 {
     char* page = mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char line[8];
@@ -313,6 +356,45 @@ def a_forged_journal_only_unmaps_the_targets_own_memory(t):
         done = t.run("-qn", "pid$target:libc.so.6:puts:entry { @ = count(); } BEGIN { exit(0); }", "-p", str(target.pid))
         equal((done.returncode, done.stderr), (0, ""), "the session")
         # The kernel allows no mapping of libc and of the stack to count as anonymous memory of dtrace.
+        equal(ask(target, "\n"), "0 1 1", "after the session")
+
+# Makes a journal of an agent that was killed before it recorded that it had mapped memory. Prints which of these are still
+# mapped: code that was only read, code that the program has written, and data of the program.
+PLANNED = JOURNAL + r"""
+enum { bytes = 3 * 4096, rescue = 5, page = 6, planned = 1 };
+static char* map(uint64_t at, uint64_t size, int protection)
+{
+    return mmap((void*)at, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+int main(void)
+{
+    char *only_read = map(0x41000000000, bytes, PROT_READ | PROT_EXEC), line[8];
+    char *written = map(0x41000100000, bytes, PROT_READ | PROT_WRITE), *data = map(0x41000200000, bytes, PROT_READ | PROT_WRITE);
+    struct journal* j = (void*)map(0x4000d7ac000, 0x23000, PROT_READ | PROT_WRITE);
+    int sum = ((volatile char*)only_read)[5000];
+    written[5000] = data[5000] = 1;
+    mprotect(written, bytes, PROT_READ | PROT_EXEC);
+    j->magic = 0x314c4e524a504d44;
+    j->version = 1;
+    j->n = 3;
+    j->pid = getpid();
+    j->all[0] = (struct entry){(uint64_t)only_read, bytes, bytes, rescue, planned};
+    j->all[1] = (struct entry){(uint64_t)written, bytes, bytes, rescue, planned};
+    j->all[2] = (struct entry){(uint64_t)data, bytes, bytes, page, planned};
+    mprotect(j, 0x23000, PROT_READ);
+    do {
+        printf("%d %d %d\n", is_mapped(only_read), is_mapped(written), is_mapped(data) + sum);
+        fflush(stdout);
+    } while (read(0, line, 1) == 1);
+    return 0;
+}
+"""
+
+def memory_that_was_planned_and_only_read_is_unmapped(t):
+    with held(build(t, "planned", PLANNED)) as target:
+        equal(ready(target), "1 1 1\n", "before")
+        done = t.run("-qn", "pid$target:libc.so.6:puts:entry { @ = count(); } BEGIN { exit(0); }", "-p", str(target.pid))
+        equal((done.returncode, done.stderr), (0, ""), "the session")
         equal(ask(target, "\n"), "0 1 1", "after the session")
 
 def a_left_stub_for_system_calls_is_removed(t):
@@ -370,9 +452,12 @@ def an_agent_that_finds_no_space_notices_the_death_of_its_client(t):
 
 TESTS = [the_next_session_unmaps_what_killed_agents_have_left, random_kills_leave_no_mappings,
          breakpoints_that_no_thread_has_hit_are_removed_by_the_next_session,
-         code_to_which_a_signal_handler_returns_stays_mapped, the_programs_own_trap_handler_is_restored,
-         a_forked_childs_copies_are_unmapped, a_forged_journal_only_unmaps_the_targets_own_memory,
-         a_left_stub_for_system_calls_is_removed, an_agent_that_finds_no_space_notices_the_death_of_its_client]
+         code_to_which_a_signal_handler_returns_stays_mapped,
+         code_to_which_a_handler_on_an_alternate_stack_returns_stays_mapped,
+         a_number_that_looks_like_segment_registers_keeps_nothing_mapped,
+         the_programs_own_trap_handler_is_restored, a_forked_childs_copies_are_unmapped,
+         a_forged_journal_only_unmaps_the_targets_own_memory, memory_that_was_planned_and_only_read_is_unmapped, a_left_stub_for_system_calls_is_removed,
+         an_agent_that_finds_no_space_notices_the_death_of_its_client]
 
 if __name__ == "__main__":
     main(TESTS)
