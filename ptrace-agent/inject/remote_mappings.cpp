@@ -14,11 +14,17 @@
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
+#include <memory>
+#include <optional>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -40,8 +46,7 @@ static_assert(sizeof(Scratch) <= scratch_bytes);
 
 RemoteMappings::~RemoteMappings()
 {
-    for (int fd : fds_)
-        (void)call(SYS_close, {static_cast<std::uint64_t>(fd)});
+    close_descriptors();
     for (auto [at, bytes] : undone_)
         if (Thread* thread = tracees_.find_thread(tid_))
             injector_.unmap_ours(*thread, at, bytes);
@@ -256,10 +261,72 @@ Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> agent_fds)
     return target_fds;
 }
 
+// Closes the descriptors of fds_ in the target, with one call for consecutive numbers.
+void RemoteMappings::close_descriptors()
+{
+    std::sort(fds_.begin(), fds_.end());
+    for (auto first = fds_.begin(), end = first; first != fds_.end(); first = end) {
+        for (end = first + 1; end != fds_.end() && *end == *(end - 1) + 1;)
+            ++end;
+        const auto lowest = static_cast<std::uint64_t>(*first),
+                   highest = static_cast<std::uint64_t>(*(end - 1));
+        if (lowest != highest && call(SYS_close_range, {lowest, highest, 0}))
+            continue;
+        // There is one descriptor, or the kernel is older than Linux 5.9.
+        for (std::uint64_t fd = lowest; fd <= highest; fd++)
+            (void)call(SYS_close, {fd});
+    }
+    fds_.clear();
+}
+
+// Returns the lowest n numbers that are not descriptors of the process. Returns nullopt
+// if the list of descriptors cannot be read, or is so long that system calls in the
+// target find the numbers faster.
+template <std::size_t n>
+static std::optional<std::array<int, n>> unused_numbers(pid_t pid)
+{
+    constexpr int longest = 256;
+    const std::unique_ptr<DIR, int (*)(DIR*)> list(
+        ::opendir(proc_path(pid, "fd").c_str()), ::closedir);
+    if (!list)
+        return std::nullopt;
+    std::array<int, n> numbers{};
+    std::size_t n_found = 0;
+    int next = 0; // no smaller number is unknown
+    // The kernel lists the descriptors in ascending order.
+    while (const dirent* entry = n_found < n ? ::readdir(list.get()) : nullptr) {
+        if (entry->d_name[0] == '.')
+            continue;
+        const int used = std::atoi(entry->d_name);
+        for (; next < used && n_found < n; next++)
+            numbers[n_found++] = next;
+        next = used + 1;
+        if (next > longest)
+            return std::nullopt;
+    }
+    for (; n_found < n; next++)
+        numbers[n_found++] = next;
+    return numbers;
+}
+
+static Error too_many_files()
+{
+    return Error{Code::unsupported,
+                 "receive the arena's descriptors: the target cannot open more files "
+                 "(RLIMIT_NOFILE)"};
+}
+
 // Returns the numbers that the target's next n descriptors will have, provided that no
 // other thread creates or closes descriptors.
 template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers()
 {
+    rlimit limit{};
+    if (::prlimit(pid_, RLIMIT_NOFILE, nullptr, &limit) == 0)
+        if (const auto unused = unused_numbers<n>(pid_)) {
+            if (static_cast<rlim_t>(unused->back()) >= limit.rlim_cur)
+                return too_many_files();
+            return *unused;
+        }
     std::array<int, n> numbers{};
     Result<std::uint64_t> made = std::uint64_t{0};
     std::size_t n_made = 0;
@@ -278,10 +345,7 @@ template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers
         (void)call(SYS_close, {static_cast<std::uint64_t>(numbers[i])});
     if (made)
         return numbers;
-    if (made.error().sys == EMFILE)
-        return Error{Code::unsupported, "receive the arena's descriptors: the target "
-                                        "cannot open more files (RLIMIT_NOFILE)"};
-    return made.error();
+    return made.error().sys == EMFILE ? too_many_files() : made.error();
 }
 
 Fd RemoteMappings::take(int fd)

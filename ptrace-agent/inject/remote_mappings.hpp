@@ -61,6 +61,7 @@ private:
     Result<TargetAddr> map_ours(const OurMapping& wanted, const char* step);
     TargetAddr far_from_text(std::uint64_t bytes);
     template <std::size_t n> Result<std::array<int, n>> free_numbers();
+    void close_descriptors();
     Fd take(int fd); // returns a copy of the target's descriptor, or an empty Fd
 
     Tracees& tracees_;
