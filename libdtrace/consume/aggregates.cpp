@@ -5,6 +5,7 @@
 
 #include "libdtrace/consume/agg_value.hpp"
 #include "libdtrace/consume/numbers.hpp"
+#include "libdtrace/consume/values.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,6 +24,8 @@ static bool same_layout(const AggDesc& a, const AggDesc& b)
 
 AggDesc& Aggregates::declare(AggDesc desc)
 {
+    desc.has_symbols = std::ranges::any_of(
+        desc.parts, [](const RecordDesc& part) { return is_symbol(part.action); });
     auto& first = descs_[desc.id];
     if (!first) {
         if (auto before = announced_.find(desc.id); before != announced_.end())

@@ -37,7 +37,9 @@ struct AggDesc {
     std::vector<RecordDesc> parts;
     std::uint32_t key_bytes = 0, value_bytes = 0;
     std::uint32_t epid = 0; // EPID of the first ECB found with this aggregation
-    bool printed = false;   // printa() has printed it, so it is not printed at the end
+    bool has_symbols =
+        false;            // a part of the key names a symbol or module (is_symbol())
+    bool printed = false; // printa() has printed it, so it is not printed at the end
 };
 
 struct AggEntry {

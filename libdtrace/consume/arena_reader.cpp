@@ -2,6 +2,7 @@
 #include "libdtrace/consume/arena_reader.hpp"
 
 #include "dif/engine.h"
+#include "libdtrace/consume/values.hpp"
 
 #include <algorithm>
 #include <array>
@@ -107,8 +108,7 @@ Result<Ok> ArenaReader::collect(DrainKind kind, std::uint64_t began, Round& roun
 // Moves the first entry of `bytes` to `update`. Returns null on success, or the reason
 // why the entry is invalid.
 const char* ArenaReader::take_entry(From from, std::uint32_t shard,
-                                    std::span<const std::byte>& bytes,
-                                    AggUpdate& update)
+                                    std::span<std::byte>& bytes, AggUpdate& update)
 {
     auto entry = load_as<dt_aggent>(bytes.data());
     std::uint64_t needed =
@@ -129,12 +129,17 @@ const char* ArenaReader::take_entry(From from, std::uint32_t shard,
     auto body = bytes.subspan(sizeof entry);
     update = {declared, body.first(entry.key_bytes),
               body.subspan(entry.key_bytes, entry.value_bytes)};
+    if (declared->has_symbols && config_.symbols != nullptr &&
+        entry.key_bytes == declared->key_bytes)
+        for (const RecordDesc& part : declared->parts)
+            begin_symbol(*config_.symbols, part.action,
+                         body.subspan(part.offset, part.size));
     bytes = bytes.subspan(entry.bytes);
     return nullptr;
 }
 
 void ArenaReader::take_aggregations(From from, std::uint32_t shard,
-                                    std::span<const std::byte> bytes, std::size_t place)
+                                    std::span<std::byte> bytes, std::size_t place)
 {
     while (bytes.size() >= sizeof(dt_aggent)) {
         std::array<AggUpdate, Aggregates::most_updates> updates;

@@ -70,10 +70,10 @@ public:
 private:
     std::uint64_t round_buffers() const;
     enum class From { shard, counters };
-    const char* take_entry(From from, std::uint32_t shard,
-                           std::span<const std::byte>& bytes, AggUpdate& update);
-    void take_aggregations(From from, std::uint32_t shard,
-                           std::span<const std::byte> bytes, std::size_t place);
+    const char* take_entry(From from, std::uint32_t shard, std::span<std::byte>& bytes,
+                           AggUpdate& update);
+    void take_aggregations(From from, std::uint32_t shard, std::span<std::byte> bytes,
+                           std::size_t place);
     Result<Ok> snapshot_counters();
     void return_memory(std::uint32_t shard);
     void distrust(std::uint32_t shard, const char* what);

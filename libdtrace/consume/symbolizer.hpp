@@ -27,6 +27,13 @@ public:
     virtual std::string kaddr(std::uint64_t addr) = 0;
     virtual std::string ksym(std::uint64_t addr) = 0;
     virtual std::string kmod(std::uint64_t addr) = 0;
+    // These functions return the first address of the symbol or the module, or the address
+    // itself if it has no name. The keys usym(a) and usym(b) of an aggregation are the
+    // same if a and b are in the same symbol.
+    virtual std::uint64_t usym_begin(std::uint64_t, std::uint64_t addr) { return addr; }
+    virtual std::uint64_t umod_begin(std::uint64_t, std::uint64_t addr) { return addr; }
+    virtual std::uint64_t ksym_begin(std::uint64_t addr) { return addr; }
+    virtual std::uint64_t kmod_begin(std::uint64_t addr) { return addr; }
     // Returns the pid of $target, or 0 if there is none. %A looks up integers in this
     // process, because integers are recorded without a pid.
     virtual std::uint64_t target() { return 0; }

@@ -171,6 +171,28 @@ void put_ustack(std::string& out, Symbolizer& symbols, std::span<const std::byte
     }
 }
 
+bool is_symbol(std::uint32_t action)
+{
+    return action == DTRACEACT_SYM || action == DTRACEACT_MOD ||
+           action == DTRACEACT_USYM || action == DTRACEACT_UMOD;
+}
+
+void begin_symbol(Symbolizer& symbols, std::uint32_t action, std::span<std::byte> bytes)
+{
+    const bool of_user = action == DTRACEACT_USYM || action == DTRACEACT_UMOD;
+    if (!is_symbol(action) || bytes.size() < (of_user ? 16 : 8))
+        return;
+    const std::uint64_t pid = of_user ? load_as<std::uint64_t>(bytes.data()) : 0;
+    std::byte* place = bytes.data() + (of_user ? 8 : 0);
+    const auto addr = load_as<std::uint64_t>(place);
+    const std::uint64_t begin = action == DTRACEACT_USYM ? symbols.usym_begin(pid, addr)
+                                : action == DTRACEACT_UMOD
+                                    ? symbols.umod_begin(pid, addr)
+                                : action == DTRACEACT_SYM ? symbols.ksym_begin(addr)
+                                                          : symbols.kmod_begin(addr);
+    std::memcpy(place, &begin, sizeof begin);
+}
+
 std::string symbol_text(Symbolizer& symbols, std::uint32_t action,
                         std::span<const std::byte> bytes)
 {

@@ -51,6 +51,12 @@ void put_kstack(std::string& out, Symbolizer& symbols, std::span<const std::byte
                 std::uint64_t indent);
 bool is_stack(std::uint32_t action);
 
+// Replaces the address in the value of a sym(), mod(), usym() or umod() with the first
+// address of its symbol or module.
+void begin_symbol(Symbolizer& symbols, std::uint32_t action,
+                  std::span<std::byte> bytes);
+// Returns whether begin_symbol() may change the value of this action.
+bool is_symbol(std::uint32_t action);
 // Returns the name for the value of a sym(), mod(), usym(), umod() or uaddr(). Returns
 // an empty string for other actions.
 std::string symbol_text(Symbolizer& symbols, std::uint32_t action,

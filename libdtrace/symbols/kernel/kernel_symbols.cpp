@@ -125,6 +125,18 @@ std::optional<KernelSymbols::At> KernelSymbols::at(std::uint64_t addr)
     return found;
 }
 
+std::uint64_t KernelSymbols::module_begin(std::uint64_t addr)
+{
+    const auto found = at(addr);
+    if (!found)
+        return addr;
+    const auto name =
+        std::find(module_names_.begin(), module_names_.end(), found->module);
+    const std::uint64_t begin =
+        module_begins_[static_cast<std::size_t>(name - module_names_.begin())];
+    return begin < addr ? begin : addr;
+}
+
 std::optional<KernelSymbols::At> KernelSymbols::at_loaded(std::uint64_t addr) const
 {
     auto after = std::upper_bound(

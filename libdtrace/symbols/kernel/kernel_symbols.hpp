@@ -58,6 +58,9 @@ public:
     // hidden, or the reason why kallsyms cannot be read.
     Result<Symbol> find(std::string_view module, std::string_view name);
     std::optional<At> at(std::uint64_t addr);
+    // Returns the lowest address that has a symbol in the module of an address, or the
+    // address itself if it is in no module.
+    std::uint64_t module_begin(std::uint64_t addr);
     // Returns whether D programs may use this name for a module. Does not read the
     // symbols.
     bool is_module(std::string_view name);
@@ -120,6 +123,8 @@ private:
     std::uint64_t looked_ns_ = 0; // when /proc/modules was last checked
     std::string text_, modules_text_;
     std::vector<std::string> module_names_;
+    // The lowest address of a symbol of each module, or UINT64_MAX.
+    std::vector<std::uint64_t> module_begins_;
     std::map<std::string, std::uint16_t, std::less<>> module_numbers_;
     std::vector<Entry> entries_; // sorted by address
     std::vector<Range> ranges_;  // sorted by address

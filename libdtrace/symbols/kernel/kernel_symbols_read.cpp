@@ -135,6 +135,11 @@ void KernelSymbols::parse()
     if (!std::is_sorted(entries_.begin(), entries_.end(), lower))
         std::stable_sort(entries_.begin(), entries_.end(), lower);
     parse_ranges();
+    module_begins_.assign(module_names_.size(), UINT64_MAX);
+    for (const Entry& entry : entries_)
+        if (static_cast<std::int64_t>(entry.addr) < 0) // others are per-CPU symbols
+            module_begins_[entry.module] =
+                std::min(module_begins_[entry.module], entry.addr);
 }
 
 bool KernelSymbols::parse_line(std::string_view line)
