@@ -100,6 +100,7 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->version = DT_ARENA_VERSION;
 	a->has_float = config->has_float;
 	a->has_kernel = config->has_kernel;
+	a->has_stack = config->has_stack;
 	a->n_shards =
 	    (dt_u32)dt_clamp(dt_or(config->n_shards, 16) + config->n_private,
 			     1, DT_MAX_SHARDS);

@@ -297,7 +297,8 @@ struct dt_arena {
 	struct dt_counter_plan counters;
 	/* number of shared shards; n_shards if there is no private part */
 	dt_u32 n_shared;
-	dt_u32 pad;
+	/* 1: stack(), caller and stackdepth are allowed outside the kernel */
+	dt_u32 has_stack;
 	/* start of the private part; total_bytes if it does not exist */
 	dt_off private_at;
 	dt_off own;	   /* struct dt_own_session; 0: no private part */

@@ -53,6 +53,11 @@ struct dt_arena_config {
 	dt_u32 has_float;    /* 1: every host has the operation flop */
 	/* 1: only the kernel fires probes, so the arena has no counters */
 	dt_u32 has_kernel;
+	/*
+	 * 1: a host outside the kernel has the operation stack, so stack(),
+	 * caller and stackdepth are allowed
+	 */
+	dt_u32 has_stack;
 };
 
 /* The reason why dt_load() refused a program, and the place of the error. */

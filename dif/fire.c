@@ -149,7 +149,7 @@ static void dt_run_clause(struct dt_mstate *m)
 	m->fault = 0;
 	m->pc = 0;
 	m->action = 0;
-	m->have_time = m->have_wall = 0;
+	m->have_time = m->have_wall = m->have_vtime = 0;
 	m->record = DT_NULL;
 	m->key = DT_NULL;
 	m->key_used = 0;
@@ -215,7 +215,7 @@ static void dt_mstate_init(struct dt_mstate *m, struct dt_host *host)
 	m->in_error = 0;
 	m->exited = 0;
 	m->lease_over = 0;
-	m->have_time = m->have_wall = 0;
+	m->have_time = m->have_wall = m->have_vtime = 0;
 	m->n_work = 0;
 	m->measured_at = 0;
 }

@@ -198,7 +198,8 @@ static int dt_action_allowed(struct dt_loader *l, const struct dof_actdesc *d,
 	} else if (!dt_action_find(d->kind, flags)) {
 		return dt_refuse(l, d->kind, "unknown action");
 	}
-	if ((*flags & DT_ACT_KERNEL) && !l->arena->has_kernel)
+	if ((*flags & DT_ACT_KERNEL) && !l->arena->has_kernel &&
+	    !(d->kind == DTRACEACT_STACK && l->arena->has_stack))
 		return dt_refuse(l, d->kind,
 				 "action is available only in the kernel");
 	if (*flags & DT_ACT_ELSEWHERE)

@@ -102,9 +102,9 @@ struct dt_mstate {
 	 */
 	dt_u32 exited;
 	dt_u32 lease_over; /* 1 if the lease has expired */
-	/* have_time: 1 if timestamp is set; have_wall: 1 if walltime is set */
-	dt_u32 have_time, have_wall;
-	dt_u64 timestamp, walltime;
+	/* 1 if timestamp, walltime or vtime is set */
+	dt_u32 have_time, have_wall, have_vtime;
+	dt_u64 timestamp, walltime, vtime;
 	dt_u32 n_work;	    /* pieces of work in this firing (work.c) */
 	dt_u64 measured_at; /* time of the last measurement; 0: none so far */
 

@@ -95,7 +95,11 @@ static dt_u64 dt_var_timestamp(struct dt_mstate *m)
 
 static dt_u64 dt_var_vtimestamp(struct dt_mstate *m)
 {
-	return m->ops->vtimestamp ? m->ops->vtimestamp(m->host) : 0;
+	if (!m->have_vtime) {
+		m->vtime = m->ops->vtimestamp ? m->ops->vtimestamp(m->host) : 0;
+		m->have_vtime = 1;
+	}
+	return m->vtime;
 }
 
 static dt_u64 dt_var_walltimestamp(struct dt_mstate *m)

@@ -130,11 +130,14 @@ static int dt_is_array(dt_u32 id)
 	}
 }
 
-static int dt_check_builtin(struct dt_check *c, int good)
+static int dt_check_builtin(struct dt_check *c, dt_u32 id, int good)
 {
+	int is_of_stack = id == DIF_VAR_caller || id == DIF_VAR_stackdepth;
+
 	if (good < 0)
 		return dt_bad(c, "no such built-in variable");
-	if (good == DT_GOOD_KERNEL && !c->l->arena->has_kernel)
+	if (good == DT_GOOD_KERNEL && !c->l->arena->has_kernel &&
+	    !(is_of_stack && c->l->arena->has_stack))
 		return dt_bad(
 		    c, "built-in variable is available only in the kernel");
 	return 0;
@@ -213,7 +216,7 @@ static int dt_check_meaning(struct dt_check *c, dt_u32 i)
 	switch (DIF_INSTR_OP(i)) {
 	case DIF_OP_LDGS:
 		if (id < DIF_VAR_OTHER_UBASE)
-			return dt_check_builtin(c, dt_builtin_scalar(id));
+			return dt_check_builtin(c, id, dt_builtin_scalar(id));
 		return dt_check_var(c, id, DIFV_SCOPE_GLOBAL, DIFV_KIND_SCALAR);
 	case DIF_OP_STGS:
 		return dt_check_var(c, id, DIFV_SCOPE_GLOBAL, DIFV_KIND_SCALAR);
@@ -239,9 +242,10 @@ static int dt_check_meaning(struct dt_check *c, dt_u32 i)
 	case DIF_OP_STTAA:
 		return dt_check_var(c, id, DIFV_SCOPE_THREAD, DIFV_KIND_ARRAY);
 	case DIF_OP_LDGA:
-		return dt_check_builtin(c, dt_is_array(DIF_INSTR_R1(i)));
+		return dt_check_builtin(c, DIF_INSTR_R1(i),
+					dt_is_array(DIF_INSTR_R1(i)));
 	case DIF_OP_LDTA:
-		return dt_check_builtin(c, -1);
+		return dt_check_builtin(c, DIF_INSTR_R1(i), -1);
 	case DIF_OP_CALL:
 		return dt_check_call(c, id);
 	default:

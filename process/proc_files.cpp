@@ -86,8 +86,8 @@ pid_t innermost_pid(const std::string& status)
 
 bool is_descendant(pid_t pid, pid_t ancestor)
 {
-    constexpr int max_depth = 64;
-    for (int depth = 0; pid > 1 && depth < max_depth; depth++) {
+    constexpr int max_depth = 4096;
+    for (int depth = 0; pid > 0 && depth < max_depth; depth++) {
         if (pid == ancestor)
             return true;
         pid = static_cast<pid_t>(status_number(read_proc_file(pid, "status"), "PPid"));

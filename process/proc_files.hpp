@@ -29,7 +29,7 @@ std::uint64_t status_number(const std::string& status, std::string_view name, in
 // Returns the process's pid in its own pid namespace, the innermost one. Returns 0 if the
 // status does not contain it.
 pid_t innermost_pid(const std::string& status);
-// Returns whether the process is the ancestor itself, or descends from it. Searches 64
+// Returns whether the process is the ancestor itself, or descends from it. Searches 4096
 // generations, because parents may change meanwhile.
 bool is_descendant(pid_t pid, pid_t ancestor);
 

@@ -130,6 +130,7 @@ void AddressSpace::forget_all()
     patches.forget_all();
     runtime.forget();
     native.forget();
+    calls.forget();
     runtime.refusal.clear();
     forget_unwind(*this);
     call_place.forget_all();

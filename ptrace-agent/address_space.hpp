@@ -23,6 +23,7 @@
 #include "ptrace-agent/plant/statics.hpp"
 #include "ptrace-agent/plant/tracepoints.hpp"
 #include "ptrace-agent/plant/watched_functions.hpp"
+#include "ptrace-agent/trap/call_notes.hpp"
 #include "ptrace-agent/trap/rescue.hpp"
 #include "ptrace-agent/trap/slots.hpp"
 
@@ -96,12 +97,16 @@ public:
     Rescue rescue;
     RuntimeMap runtime;
     NativeCode native;
+    CallNotes calls{*this};
 
     // Facts about the program in this memory.
     KnownText known_text;
     WatchedFunctions watched;
     ErrnoPlace errno_place;
     std::unique_ptr<UnwindState, DestroyUnwind> unwind; // created by unwind.cpp
+
+    // Whether the threads stop at PTRACE_EVENT_EXIT (TaskEvents).
+    bool reports_exits = false;
 
     // What LeftMappings has found out about killed agents: whether the text contains
     // none of their patches, and whether some of their memory is still mapped.

@@ -16,6 +16,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <malloc.h>
+#include <set>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -263,6 +264,10 @@ Reply Agent::answer_attached(const Request& request)
         return profile(in);
     case request_follow:
         return follower_.set_follow(in);
+    case request_calls:
+        return set_call_probes(in);
+    case request_tasks:
+        return task_events_.set_probes(in);
     case request_confine:
         return confine_agent(in);
     case request_put_back:
@@ -358,6 +363,19 @@ Reply Agent::resume_libraries(Reader& in)
     answered = std::max(answered, change);
     if ((*process)->started)
         client_wait_.release_answered(**process);
+    return Body{};
+}
+
+Reply Agent::set_call_probes(Reader& in)
+{
+    const auto probes = in.get<CallProbes>();
+    if (!in.ok())
+        return Error{Code::invalid, "trace system calls: the request is truncated"};
+    sessions_.current().call_probes = probes;
+    std::set<AddressSpace*> spaces;
+    for (const auto& [pid, process] : tracees_.processes())
+        if (spaces.insert(process->space.get()).second)
+            jumps_.update_calls(*process->space);
     return Body{};
 }
 

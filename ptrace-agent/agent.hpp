@@ -30,6 +30,7 @@
 #include "ptrace-agent/plant/uprobe_watch.hpp"
 #include "ptrace-agent/sample/sampler.hpp"
 #include "ptrace-agent/trap/hit_handler.hpp"
+#include "ptrace-agent/trap/task_events.hpp"
 #include "ptrace-agent/trap/trap_signals.hpp"
 #include "ptrace-agent/wire/door.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
@@ -63,6 +64,7 @@ private:
     Reply resume(Reader& in);
     Reply resume_libraries(Reader& in);
     Reply profile(Reader& in);
+    Reply set_call_probes(Reader& in);
     void handle_alarms() override;
     void before_release(AddressSpace& space) override;
     void process_ended(const Process& process, WaitStatus status) override;
@@ -115,6 +117,7 @@ private:
     Sampler sampler_{tracees_, alarms_};
     TrapMask trap_mask_{tracees_, injector_};
     TrapSignals trap_signals_{tracees_, injector_, trap_mask_};
+    TaskEvents task_events_{tracees_};
     ClientWait client_wait_{tracees_, alarms_};
     LinkerWatch linker_{jumps_, client_wait_};
     Upcalls upcalls_{tracees_, bases_, linker_, client_wait_};
@@ -122,8 +125,8 @@ private:
     RuntimeExit runtime_exit_{tracees_, alarms_, upcalls_, probe_context_};
     HitHandler hits_{tracees_,      injector_, trap_mask_,
                      trap_signals_, linker_,   client_wait_};
-    Follower follower_{tracees_,   table_,        injector_, rseq_,       jumps_,
-                       trap_mask_, trap_signals_, linker_,   client_wait_};
+    Follower follower_{tracees_,   table_,        injector_,    rseq_,   jumps_,
+                       trap_mask_, trap_signals_, task_events_, linker_, client_wait_};
     LeftMappings left_{tracees_, injector_, trap_signals_};
     Releaser releaser_{tracees_, table_,        injector_, trap_signals_,
                        hits_,    runtime_exit_, follower_, left_};

@@ -115,7 +115,7 @@ static const dt_host_ops host_ops = {
 };
 
 FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& regs)
-    : thread_(thread), regs_(regs)
+    : thread_(thread), regs_(regs), vars_(thread.process->pid, thread.tid)
 {
     static const auto own_id = static_cast<dt_u32>(getpid());
     auto cpu = static_cast<dt_u32>(std::max(0, sched_getcpu()));
@@ -147,17 +147,41 @@ void FiringHost::fire(const Firing& firing)
         dt_fire(&host_, firing.probe, args, 2);
         return;
     }
+    const bool is_call =
+        kind_ == SiteKind::system_call || kind_ == SiteKind::system_return;
+    if (const dt_u32 call = dt_rt_task_call_of(firing.arg0); is_call && call != 0) {
+        const dt_u64 in[] = {regs_[Reg::rdi], regs_[Reg::rsi], regs_[Reg::rdx]};
+        dt_u64 args[3];
+        const dt_u32 n = dt_rt_task_args(call, static_cast<std::uint32_t>(firing.arg0),
+                                         in, regs_[Reg::rax], args);
+        if (n != 0)
+            dt_fire(&host_, firing.probe, args, n);
+        return;
+    }
+    if (kind_ == SiteKind::system_return) {
+        const dt_u64 result =
+            dt_rt_errno_of(regs_[Reg::rax]) != 0 ? ~dt_u64{0} : regs_[Reg::rax];
+        dt_u64 args[] = {result, result};
+        dt_fire(&host_, firing.probe, args, 2);
+        return;
+    }
+    if (kind_ == SiteKind::system_call) {
+        dt_u64 args[] = {regs_[Reg::rdi], regs_[Reg::rsi], regs_[Reg::rdx],
+                         regs_[Reg::r10], regs_[Reg::r8],  regs_[Reg::r9]};
+        dt_fire(&host_, firing.probe, args, 6);
+        return;
+    }
     // The registers that hold integer arguments (System V AMD64 ABI, 3.2.3).
     dt_u64 args[] = {regs_[Reg::rdi], regs_[Reg::rsi], regs_[Reg::rdx],
                      regs_[Reg::rcx], regs_[Reg::r8],  regs_[Reg::r9]};
     dt_fire(&host_, firing.probe, args, 6);
 }
 
-void FiringHost::fire_profile(std::uint32_t probe)
+void FiringHost::fire_at_stop(std::uint32_t probe, std::span<const std::uint64_t> args)
 {
     kind_ = SiteKind::ret; // so that arg() reads nothing from the stack
-    dt_u64 args[] = {0, regs_.rip};
-    dt_fire(&host_, probe, args, 2);
+    dt_fire(&host_, probe, reinterpret_cast<const dt_u64*>(args.data()),
+            static_cast<dt_u32>(args.size()));
 }
 
 // Reads argument n. For a static probe, this is its operand n. For an entry probe, arg6
@@ -169,7 +193,7 @@ int FiringHost::arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad)
     *value = *bad = 0;
     if (kind_ == SiteKind::static_probe)
         return n < operands_.size() ? static_arg(operands_[n], value, bad) : 0;
-    if (kind_ == SiteKind::ret || n < 6)
+    if (kind_ == SiteKind::ret || kind_ >= SiteKind::jump_out || n < 6)
         return 0;
     TargetAddr at{regs_[Reg::rsp] + 8 * (n - 5)};
     if (!thread_.process->space->read_value(at, *value))

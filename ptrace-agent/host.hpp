@@ -9,6 +9,7 @@
 
 #include "dif/engine.h"
 #include "fasttrap/registers.hpp"
+#include "process/task_vars.hpp"
 #include "ptrace-agent/hold/target.hpp"
 #include "ptrace-agent/inject/arena_map.hpp"
 #include "ptrace-agent/runtime/runtime.h"
@@ -22,7 +23,8 @@ class FiringHost {
 public:
     FiringHost(const ArenaMap& arena, Thread& thread, const Registers& regs);
     void fire(const Firing& firing);
-    void fire_profile(std::uint32_t probe); // the thread may be at any instruction
+    // Fires a probe that has no site. The thread may be at any instruction.
+    void fire_at_stop(std::uint32_t probe, std::span<const std::uint64_t> args);
 
     // host.cpp: memory and time.
     int load(std::uint64_t addr, void* to, std::uint64_t bytes, std::uint64_t* bad);
@@ -47,8 +49,6 @@ public:
 private:
     // static_args.cpp
     int static_arg(const dt_operand& operand, std::uint64_t* value, std::uint64_t* bad);
-    int ureg(std::uint32_t index, std::uint64_t* value) const;
-    const std::string& status();
     int errno_of_thread(std::uint64_t* value);
 
     dt_host host_{}; // host_.self points to this object
@@ -56,7 +56,7 @@ private:
     const Registers& regs_;
     SiteKind kind_ = SiteKind::entry;
     std::span<const dt_operand> operands_; // operands of the static probe that fires
-    std::string status_; // /proc/PID/task/TID/status; empty until status() reads it
+    TaskVars vars_;
 };
 
 } // namespace dt::agent

@@ -35,6 +35,7 @@ struct AgentSession {
     const pid_t guest_pid; // the client's process id if it is a guest, otherwise 0
     ClientLink client;
     ArenaMap arena;
+    CallProbes call_probes;
     std::uint64_t last_request_ns = 0; // monotonic
     // Whether the client did not answer in time, and has sent no request since then.
     bool silent = false;

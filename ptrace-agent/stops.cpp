@@ -67,8 +67,10 @@ void Agent::settle(Thread& thread)
 
 void Agent::handle_stop(Thread& thread)
 {
-    if (thread.age == ThreadAge::newborn)
+    if (thread.age == ThreadAge::newborn) {
+        task_events_.started(thread);
         return follower_.begin(thread);
+    }
     thread.move_to(ThreadState::handled);
     thread.interrupted = false;
     if (thread.age == ThreadAge::fresh) {
@@ -76,6 +78,8 @@ void Agent::handle_stop(Thread& thread)
         TrapMask::learn(thread);
         rseq_.begin(thread);
         bases_.learn(thread);
+        if (std::exchange(thread.starts, false))
+            task_events_.started(thread);
     }
     int event = thread.event();
     if (thread.leaving != Leaving::no) {
@@ -137,9 +141,16 @@ void Agent::go_on(Thread& thread, int signal)
                 return hits_.run_displaced(thread, *tp, user);
         }
     }
+    task_events_.begins_handler(thread);
+    const bool stops_in_handler = signal != 0 && task_events_.receives(thread, signal);
     if (signal != 0 && trap_mask_.enter_handler(thread, signal))
         return;
     thread.move_to(ThreadState::running);
+    if (stops_in_handler && !thread.interrupted) {
+        // The kernel first prepares the handler, and then stops the thread.
+        thread.interrupted = true;
+        ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
+    }
     resume_thread(PTRACE_CONT, thread, signal);
     if (!has_deferred(thread) || thread.interrupted)
         return;
@@ -268,6 +279,10 @@ void Agent::handle_event(Thread& thread, int event, int signal)
         return go_on(thread);
     case PTRACE_EVENT_EXEC:
         return handle_exec(thread);
+    case PTRACE_EVENT_EXIT:
+        task_events_.exits(thread);
+        thread.held = false; // it runs no more instructions of the program
+        return go_on(thread);
     default:
         return go_on(thread);
     }
@@ -305,6 +320,7 @@ void Agent::handle_exec(Thread& thread)
     if (!process.is_target())
         follower_.become_target(process);
     follower_.begin_program(thread);
+    task_events_.executed(thread);
     auto detach = [&] {
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
         tracees_.drop_thread(thread, {});

@@ -199,6 +199,7 @@ struct Clause {
     Place at;
     bool default_action = false; // the clause has no body: it records only the EPID
     bool destructive = false;    // set by check: an action or subroutine needs -w
+    bool changes_target = false; // set by check: for example raise() or copyout()
     bool needs_kernel = false;   // set by check: the clause needs the kernel module
     // Set by check: the weakest attributes of the matched descriptions, and of the
     // names that the clause uses.

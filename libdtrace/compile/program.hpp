@@ -67,6 +67,7 @@ struct CompiledClause {
     Source source, predicate_source; // for reports of faults
     bool default_action = false;
     bool destructive = false;
+    bool changes_target = false; // for example by raise() or copyout()
     // The clause uses a builtin or an object that only the kernel module can read.
     bool needs_kernel = false;
     // The weakest attributes of the probe descriptions of the clause, and of the names

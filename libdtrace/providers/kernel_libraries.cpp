@@ -8,13 +8,17 @@
 #include "base/each_part.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace dt {
 
 namespace {
 
-constexpr KernelLibrary all[] = {
+constexpr KernelLibrary of_kernel[] = {
 #include "kernel_libraries.inc"
+};
+constexpr KernelLibrary of_targets[] = {
+#include "target_libraries.inc"
 };
 
 constexpr std::string_view depends = "#pragma D depends_on ",
@@ -54,6 +58,7 @@ bool defines(const KernelLibrary& library, const std::string& provider)
 
 class Chosen {
 public:
+    explicit Chosen(std::span<const KernelLibrary> all) : all_(all) {}
     void add(const KernelLibrary& library)
     {
         auto is_it = [&](const KernelLibrary& one) { return one.name == library.name; };
@@ -72,26 +77,40 @@ private:
     // module.
     void add_by_name(std::string_view file)
     {
-        for (const KernelLibrary& one : all)
+        for (const KernelLibrary& one : all_)
             if (std::string(one.name) + ".d" == file)
                 add(one);
     }
 
+    std::span<const KernelLibrary> all_;
     std::vector<KernelLibrary> chosen_;
 };
 
-} // namespace
-
-std::vector<KernelLibrary> kernel_libraries(const std::set<std::string>& providers,
-                                            std::string_view text)
+std::vector<KernelLibrary> choose(std::span<const KernelLibrary> all,
+                                  const std::set<std::string>& providers,
+                                  std::string_view text)
 {
-    Chosen chosen;
+    Chosen chosen(all);
     for (const KernelLibrary& one : all)
         if (declares_word_of(one, text) ||
             std::any_of(providers.begin(), providers.end(),
                         [&](const std::string& name) { return defines(one, name); }))
             chosen.add(one);
     return chosen.take();
+}
+
+} // namespace
+
+std::vector<KernelLibrary> kernel_libraries(const std::set<std::string>& providers,
+                                            std::string_view text)
+{
+    return choose(of_kernel, providers, text);
+}
+
+std::vector<KernelLibrary> target_libraries(const std::set<std::string>& providers,
+                                            std::string_view text)
+{
+    return choose(of_targets, providers, text);
 }
 
 } // namespace dt

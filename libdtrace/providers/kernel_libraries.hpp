@@ -22,9 +22,13 @@ struct KernelLibrary {
     std::string_view name, text;
 };
 
-// Returns the libraries that define one of the providers, or that declare a word which
+// Returns the libraries of the kernel's providers that define one of the providers, or that declare a word which
 // occurs in `text`. Each library comes after its dependencies.
 std::vector<KernelLibrary> kernel_libraries(const std::set<std::string>& providers,
+                                            std::string_view text);
+// Returns the same of the libraries in the directory target/. They describe the probes
+// that fire in targets if the kernel module cannot be used.
+std::vector<KernelLibrary> target_libraries(const std::set<std::string>& providers,
                                             std::string_view text);
 
 } // namespace dt

@@ -23,11 +23,6 @@ class KernelProvider : public Provider {
 public:
     // Returns the sites of a probe, or none if the probe no longer exists.
     virtual std::vector<KernelSite> sites(const ProbeInfo& probe) = 0;
-
-protected:
-    // Returns whether this part of a description matches the text. An empty part
-    // matches any text.
-    static bool part_means(const std::string& part, std::string_view text);
 };
 
 } // namespace dt

@@ -137,26 +137,29 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
                 }
                 extents = extents_.of(module->image);
             }
-            if (extents == nullptr)
-                continue;
-            Extent extent = extents->extent({module->link_addr(site.at)});
-            if (site.kind == ProbeSiteKind::Entry)
-                if (TargetAddr end = extents->loop_end({module->link_addr(site.at)});
-                    end.value != 0)
-                    site.loop_end = module->target_addr(end.value);
-            if (site.no_stack)
-                continue;
-            site.restartable = extents->is_restartable({module->link_addr(site.at)});
-            // A static probe's site is code, because its note says so.
-            site.unknown = site.kind != ProbeSiteKind::Static &&
-                           !extents->is_code({module->link_addr(site.at)});
-            site.first = module->target_addr(extent.first.value);
-            site.end = module->target_addr(extent.end.value);
-            TargetAddr beyond = extents->extent(extent.end).end;
-            site.beyond = module->target_addr(beyond.value);
-            site.further = extents->blocks_from(beyond);
+            if (extents != nullptr)
+                set_extent(site, *module, *extents);
         }
     }
+}
+
+void set_extent(ProbeSite& site, const Module& module, const ExtentMap& extents)
+{
+    const TargetAddr at{module.link_addr(site.at)};
+    if (site.kind == ProbeSiteKind::Entry)
+        if (TargetAddr end = extents.loop_end(at); end.value != 0)
+            site.loop_end = module.target_addr(end.value);
+    if (site.no_stack)
+        return;
+    const Extent extent = extents.extent(at);
+    site.restartable = extents.is_restartable(at);
+    // A static probe's site is code, because its note says so.
+    site.unknown = site.kind != ProbeSiteKind::Static && !extents.is_code(at);
+    site.first = module.target_addr(extent.first.value);
+    site.end = module.target_addr(extent.end.value);
+    const TargetAddr beyond = extents.extent(extent.end).end;
+    site.beyond = module.target_addr(beyond.value);
+    site.further = extents.blocks_from(beyond);
 }
 
 } // namespace dt

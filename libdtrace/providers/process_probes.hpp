@@ -20,7 +20,7 @@
 
 namespace dt {
 
-enum class ProbeSiteKind { Entry, Return, Offset, Static };
+enum class ProbeSiteKind { Entry, Return, Offset, Static, SystemCall, SystemReturn };
 
 // The operands of a site. At a static probe, they are the probe's arguments. At a
 // return site with an indirect jump, they are passed to dt_leaves_function(), which
@@ -58,6 +58,9 @@ struct ProbeSite {
     bool planted = false;                       // set by the backend
     const StaticArguments* arguments = nullptr; // owned by the site's provider
 };
+
+// Sets the range of bytes around a site that may be moved, and what depends on it.
+void set_extent(ProbeSite& site, const Module& module, const ExtentMap& extents);
 
 struct ProcessProbe {
     pid_t pid = 0;

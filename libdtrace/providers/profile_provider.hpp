@@ -6,8 +6,9 @@
 //                    its program counter in arg1; once per CPU if there is no target
 //
 // A description that names a probe creates this probe. The kernel module fires these
-// probes if the session uses the module. Otherwise the agent fires profile probes in
-// the targets, and TimerThread fires all other timed probes. Intervals below 200 us are
+// probes if the session uses the module. Otherwise TimerThread fires tick probes, and
+// profile probes fire in the consumer (MachineProfiler) or on stopped threads of the
+// targets (Sampler in the agent). Intervals below 200 us are
 // refused, because firing would use most of a CPU.
 #pragma once
 

@@ -15,7 +15,7 @@ bool is_kernel_provider(std::string_view name)
 #undef X
 }
 
-bool KernelProvider::part_means(const std::string& part, std::string_view text)
+bool Provider::part_means(const std::string& part, std::string_view text)
 {
     return part.empty() || part == text || (is_glob(part) && glob_match(part, text));
 }

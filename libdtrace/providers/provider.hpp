@@ -46,6 +46,11 @@ public:
         std::optional<Diagnostic> refused;
     };
     virtual Outcome provide(const ProbeSpec& spec) = 0;
+
+protected:
+    // Returns whether this part of a description matches the text. An empty part
+    // matches any text.
+    static bool part_means(const std::string& part, std::string_view text);
 };
 
 // Returns whether the provider's probes are in the kernel, like the probes of fbt or

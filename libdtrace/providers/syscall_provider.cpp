@@ -10,7 +10,9 @@
 #define DT_SYSCALLS(X)
 #endif
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace dt {
 
@@ -42,13 +44,41 @@ ProviderAttributes SyscallProvider::attributes() const
 
 Provider::Outcome SyscallProvider::provide(const ProbeSpec& spec)
 {
-    if (!part_means(spec.provider, "syscall") || !spec.module.empty())
+    if (!part_means(spec.provider, "syscall") || !spec.module.empty() ||
+        (!in_kernel && !has_targets_()))
         return {};
-    for (const SyscallRow& row : syscall_rows)
-        for (const char* name : {"entry", "return"})
-            if (part_means(spec.function, row.name) && part_means(spec.name, name))
+    for (const SyscallRow& row : syscall_rows) {
+        if (!part_means(spec.function, row.name))
+            continue;
+        for (const std::string_view name : {"entry", "return"}) {
+            if (!part_means(spec.name, name))
+                continue;
+            const std::uint32_t probe =
                 registry_.add(this, "syscall", "", row.name, name);
+            auto is_it = [probe](const CallProbe& each) { return each.probe == probe; };
+            if (std::ranges::none_of(known_, is_it))
+                known_.push_back({probe, name == "return", {row.number}});
+        }
+    }
     return {}; // the caller searches the registry for the new probes
+}
+
+std::vector<CallProbe> SyscallProvider::enabled() const
+{
+    std::vector<CallProbe> all;
+    std::ranges::copy_if(
+        known_, std::back_inserter(all),
+        [this](const CallProbe& each) { return registry_.at(each.probe).enabled; });
+    return all;
+}
+
+CallProbes SyscallProvider::call_probes() const
+{
+    CallProbes probes;
+    for (const CallProbe& each : enabled())
+        (each.returns ? probes.ret : probes.entry).at(each.numbers.front()) =
+            each.probe;
+    return probes;
 }
 
 std::vector<KernelSite> SyscallProvider::sites(const ProbeInfo& probe)

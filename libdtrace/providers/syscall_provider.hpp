@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: MIT
 // The syscall provider: entry and return of every system call by its name.
+//
+// The probes fire in the kernel module, for all processes. Without the module, they fire
+// in the targets that the user has named (SyscallSites).
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/providers/kernel_provider.hpp"
+#include "libdtrace/providers/syscall_sites.hpp"
+
+#include <functional>
+#include <vector>
 
 namespace dt {
 
 class SyscallProvider : public KernelProvider {
 public:
-    explicit SyscallProvider(Registry& registry) : registry_(registry) {}
+    // has_targets() returns whether the user has named targets.
+    SyscallProvider(Registry& registry, std::function<bool()> has_targets)
+        : registry_(registry), has_targets_(std::move(has_targets))
+    {
+    }
     std::string name() const override { return "syscall"; }
     ProviderAttributes attributes() const override;
     Outcome provide(const ProbeSpec& spec) override;
@@ -18,9 +29,16 @@ public:
     // Code::not_found if tracefs is not mounted, Code::permission if tracefs is
     // unreadable.
     Result<ArgumentTypes> argument_types(const ProbeInfo& probe) const;
+    std::vector<CallProbe> enabled() const;
+    // Returns the same probes by the number of the system call.
+    CallProbes call_probes() const;
+
+    bool in_kernel = false; // the kernel module can be used
 
 private:
     Registry& registry_;
+    std::function<bool()> has_targets_;
+    std::vector<CallProbe> known_; // all probes
 };
 
 } // namespace dt

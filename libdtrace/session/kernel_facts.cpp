@@ -73,7 +73,8 @@ Probed KernelFacts::probed(const ProbeInfo& probe)
                         probe.name == "entry" ? At::Entry : At::Return);
     if (probe.owner == &s_.providers.sdt)
         return tracepoint("", probe.name);
-    if (dynamic_cast<const StableProvider*>(probe.owner) != nullptr)
+    if (dynamic_cast<const StableProvider*>(probe.owner) != nullptr ||
+        probe.owner == &s_.providers.tasks)
         return arguments(probe);
     if (probe.owner == &s_.providers.syscall)
         return system_call(probe);
@@ -83,10 +84,11 @@ Probed KernelFacts::probed(const ProbeInfo& probe)
 bool KernelFacts::load_libraries(std::string_view refused,
                                  const CompileLibrary& compile)
 {
-    if (!s_.kernel || s_.options.flags.nolibs)
+    if (s_.options.flags.nolibs || !(s_.kernel || s_.syscalls_fire_in_targets()))
         return false;
     bool any = false;
-    for (const KernelLibrary& one : kernel_libraries(wanted_, refused)) {
+    for (const KernelLibrary& one : s_.kernel ? kernel_libraries(wanted_, refused)
+                                              : target_libraries(wanted_, refused)) {
         if (!tried_.insert(std::string(one.name) + ".d").second)
             continue;
         any = true;
@@ -98,7 +100,7 @@ bool KernelFacts::load_libraries(std::string_view refused,
 void KernelFacts::load_library(const KernelLibrary& library,
                                const CompileLibrary& compile)
 {
-    if (auto types = types_.types(KernelSymbols::proper); !types) {
+    if (auto types = types_.types(KernelSymbols::proper); s_.kernel && !types) {
         why_not_ = types.error().text;
         return;
     }

@@ -88,6 +88,12 @@ std::string Matcher::why_not_in_process(const ProbeSpec& spec)
 // Returns why a description of a kernel provider matches nothing.
 std::string Matcher::kernel_hint(const ProbeSpec& spec)
 {
+    const bool is_syscall = spec.provider == "syscall";
+    if (!s_.kernel && !s_.has_own_targets() && (is_syscall || spec.provider == "proc"))
+        return "; name a process with -p or -c to trace its " +
+               std::string(is_syscall ? "system calls"
+                                      : "threads, signals and programs") +
+               "; those of all processes need the kernel: " + s_.why_no_kernel;
     if (!s_.kernel)
         return "; the " + spec.provider +
                " provider needs the kernel: " + s_.why_no_kernel;

@@ -44,6 +44,7 @@ bool ProcessMatcher::recycles() const
 int ProcessMatcher::add_probes()
 {
     s_.probes.drop_gone(*process_.symbols);
+    s_.providers.syscall_sites.drop_gone(*process_.symbols);
     const std::string kin = recycles() ? provider_ : "";
     if (recycles() && process_.program_probes == nullptr)
         process_.program_probes =

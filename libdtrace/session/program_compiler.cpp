@@ -154,6 +154,7 @@ CompileOptions ProgramCompiler::compile_options(uint_t cflags)
             static_cast<std::uint32_t>(s_.options.run_time(DTRACEOPT_maxframes));
     to.environment = this;
     to.kernel = s_.kernel.has_value();
+    to.machine_samples = s_.can_sample_machine();
     return to;
 }
 

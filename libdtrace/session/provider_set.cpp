@@ -8,12 +8,21 @@
 
 namespace dt {
 
+static bool has_named_targets(const Processes& processes)
+{
+    return std::ranges::any_of(processes.all(),
+                               [](const auto& process) { return process->by_user(); });
+}
+
 ProviderSet::ProviderSet(Processes& processes, UsdtProvider::Candidates candidates)
     : dtrace(registry), profile(registry),
       pid(registry, probes,
           [&processes](pid_t pid) { return processes.symbols_of(pid); }),
       usdt(registry, probes, std::move(candidates)), fbt(registry, processes.kernel()),
-      cpc(registry), sdt(registry), syscall(registry),
+      cpc(registry), sdt(registry),
+      syscall(registry, [&processes] { return has_named_targets(processes); }),
+      syscall_sites(probes),
+      tasks(registry, [&processes] { return has_named_targets(processes); }),
       stable_places_(processes.kernel()),
       stable_(stable_providers(registry, stable_places_))
 {
@@ -22,10 +31,13 @@ ProviderSet::ProviderSet(Processes& processes, UsdtProvider::Candidates candidat
 
 void ProviderSet::set_kernel_usable(bool usable)
 {
-    list_ = {&dtrace, &profile, &pid, &usdt};
-    if (!usable)
+    list_ = {&dtrace, &profile, &pid, &usdt, &syscall};
+    syscall.in_kernel = usable;
+    if (!usable) {
+        list_.push_back(&tasks);
         return;
-    list_.insert(list_.end(), {&syscall, &fbt, &cpc, &sdt});
+    }
+    list_.insert(list_.end(), {&fbt, &cpc, &sdt});
     for (const auto& provider : stable_)
         list_.push_back(provider.get());
 }

@@ -13,6 +13,8 @@
 #include "libdtrace/providers/sdt_provider.hpp"
 #include "libdtrace/providers/stable_provider.hpp"
 #include "libdtrace/providers/syscall_provider.hpp"
+#include "libdtrace/providers/syscall_sites.hpp"
+#include "libdtrace/providers/task_provider.hpp"
 #include "libdtrace/providers/usdt_provider.hpp"
 
 #include <functional>
@@ -47,6 +49,8 @@ public:
     CpcProvider cpc;
     SdtProvider sdt;
     SyscallProvider syscall;
+    SyscallSites syscall_sites;
+    TaskProvider tasks;
 
 private:
     StablePlaces stable_places_;

@@ -12,6 +12,7 @@
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/on_cpu.hpp"
 #include "libdtrace/session/option_changes.hpp"
+#include "libdtrace/session/sampling/sample_contents.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -93,6 +94,22 @@ static bool is_destructive(const dtrace_prog& prog)
                        [](const CompiledClause& clause) { return clause.destructive; });
 }
 
+// Returns the name of a profile-n probe with a clause that changes the sampled process,
+// although the process has continued since the sample. Returns "" if there is none.
+std::string Session::late_change() const
+{
+    const auto& timers = s_.providers.profile.timers();
+    for (const Enabling& each : s_.enabled)
+        for (std::size_t k = 0; k < each.prog->matched.size(); k++)
+            for (const std::uint32_t id : each.prog->matched[k])
+                if (const auto timer = timers.find(id);
+                    each.prog->program->clauses[k].changes_target &&
+                    timer != timers.end() && timer->second.per_cpu &&
+                    s_.samples_in_consumer())
+                    return std::string(s_.registry.at(id).name);
+    return "";
+}
+
 int Session::go()
 {
     if (s_.active)
@@ -100,6 +117,18 @@ int Session::go()
     for (const Enabling& each : s_.enabled)
         if (is_destructive(*each.prog) && !s_.options.is_set(DTRACEOPT_destructive))
             return s_.fail(EDT_DESTRUCTIVE);
+    if (const std::string probe = late_change(); !probe.empty())
+        return s_.fail(EACCES,
+                       probe + ": actions such as raise(), stop() and copyout() are "
+                               "not possible, because this program runs after each "
+                               "sample was taken; name processes with -p or -c");
+    if (!s_.samples_in_consumer() && sample_contents(s_).kernel_stack &&
+        !s_.kernel.has_value())
+        return s_.fail(ENXIO,
+                       "stack(), caller and stackdepth in a profile-n probe need the "
+                       "kernel module if the D program also has other probes in the "
+                       "targets, or reads their memory: " +
+                           s_.why_no_kernel);
     if (start() == 0)
         return 0;
     back_out();
@@ -265,6 +294,7 @@ int Session::stop()
         return 0;
     s_.stopped = true;
     debug("stop");
+    targets_.handle_events(); // events before the stop must be reported, too
     backend_->stop_timers();
     targets_.reports().report_unmatched(UINT64_MAX);
     targets_.reports().report_cuts();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/session_state.hpp"
 
+#include "libdtrace/session/sampling/perf_events.hpp"
+#include "libdtrace/session/sampling/sample_contents.hpp"
+
 #include "libdtrace/session/debug.hpp"
 
 #include <algorithm>
@@ -64,6 +67,29 @@ bool SessionState::has_own_targets() const
                        [](const auto& process) { return process->by_user(); });
 }
 
+bool SessionState::can_sample_machine() const
+{
+    if (kernel.has_value())
+        return false;
+    if (!may_sample_machine_)
+        may_sample_machine_ = static_cast<bool>(PerfEvents::check_permission());
+    return *may_sample_machine_;
+}
+
+bool SessionState::samples_in_consumer() const
+{
+    return can_sample_machine() && (!has_own_targets() || needs_only_samples(*this));
+}
+
+bool SessionState::fires_in_consumer(std::uint32_t probe) const
+{
+    if (probe == probe_begin || probe == probe_end)
+        return true;
+    const auto& timers = providers.profile.timers();
+    const auto timer = timers.find(probe);
+    return timer != timers.end() && (!timer->second.per_cpu || samples_in_consumer());
+}
+
 std::vector<ProcessSymbols*> SessionState::usdt_candidates(SearchScope scope)
 {
     std::vector<ProcessSymbols*> all;
@@ -88,8 +114,15 @@ bool SessionState::awaits_libraries(const ps_prochandle& process) const
 {
     const std::string provider = pid_provider_of(process);
     return is_any_enabled([&](const ProbeSpec& spec) {
-        return spec.provider == provider || providers.may_be_static(spec);
+        return spec.provider == provider || spec.provider == "syscall" ||
+               spec.provider == "proc" || providers.may_be_static(spec);
     });
+}
+
+bool SessionState::syscalls_fire_in_targets() const
+{
+    return has_own_targets() && !kernel.has_value() &&
+           options.mechanism != MechanismOption::uprobe;
 }
 
 bool SessionState::awaits_statics() const

@@ -73,6 +73,15 @@ struct SessionState {
     void open_kernel();
     // Returns whether the user named processes, by -p or -c.
     bool has_own_targets() const;
+    // Returns whether profile-n can sample all processes without the kernel module
+    // (sampling/machine_profiler.hpp).
+    bool can_sample_machine() const;
+    // Returns whether profile-n fires in this process, after each sample was taken.
+    // Otherwise, it fires in the targets.
+    bool samples_in_consumer() const;
+    // Returns whether a probe fires only in clauses that this process executes. ERROR
+    // also fires in targets.
+    bool fires_in_consumer(std::uint32_t probe) const;
     // Returns the processes to search for static probes. If the scope contains all
     // processes of the machine, also begins to watch for new ones.
     std::vector<ProcessSymbols*> usdt_candidates(SearchScope scope);
@@ -83,6 +92,9 @@ struct SessionState {
     bool awaits_libraries(const ps_prochandle& process) const;
     // Returns whether an enabled description may match static probes of any process.
     bool awaits_statics() const;
+    // Returns whether the probes of the syscall provider fire in the targets. They do so
+    // if the kernel module cannot be used.
+    bool syscalls_fire_in_targets() const;
     template <class Condition> bool is_any_enabled(Condition condition) const
     {
         for (const Enabling& each : enabled)
@@ -119,6 +131,9 @@ struct SessionState {
     std::uint32_t n_probes_added = 0;
     std::unique_ptr<Consumer> consumer;
     bool active = false, stopped = false;
+
+private:
+    mutable std::optional<bool> may_sample_machine_; // nullopt until it is checked
 };
 
 } // namespace dt

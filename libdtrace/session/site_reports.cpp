@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/site_reports.hpp"
 
+#include "libdtrace/session/sites.hpp"
+
 #include <utility>
 
 namespace dt {
@@ -35,7 +37,7 @@ void SiteReports::report_sites(ps_prochandle& process, const std::vector<Site>& 
     std::size_t n = 0;
     std::vector<std::uint32_t> reported;
     for (const Refusal& refusal : refused) {
-        if (refusal.site >= sites.size() ||
+        if (refusal.site >= sites.size() || is_call(sites[refusal.site].kind) ||
             process.reported_probes.count(sites[refusal.site].probe) != 0)
             continue;
         reported.push_back(sites[refusal.site].probe);

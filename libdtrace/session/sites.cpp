@@ -4,6 +4,8 @@
 #include "libdtrace/symbols/glob.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 namespace dt {
@@ -13,10 +15,12 @@ Site site_of(std::uint32_t probe, const ProbeSite& at)
     Site site;
     site.at = at.at;
     site.probe = probe;
-    site.kind = at.kind == ProbeSiteKind::Entry    ? SiteKind::entry
-                : at.kind == ProbeSiteKind::Return ? SiteKind::ret
-                : at.kind == ProbeSiteKind::Static ? SiteKind::static_probe
-                                                   : SiteKind::offset;
+    site.kind = at.kind == ProbeSiteKind::Entry          ? SiteKind::entry
+                : at.kind == ProbeSiteKind::Return       ? SiteKind::ret
+                : at.kind == ProbeSiteKind::Static       ? SiteKind::static_probe
+                : at.kind == ProbeSiteKind::SystemCall   ? SiteKind::system_call
+                : at.kind == ProbeSiteKind::SystemReturn ? SiteKind::system_return
+                                                         : SiteKind::offset;
     site.arg0 = static_cast<std::uint64_t>(at.offset);
     if (at.kind == ProbeSiteKind::Entry)
         site.arg0 = at.loop_end.value;
@@ -57,6 +61,57 @@ static std::uint64_t add_static(StaticTable& table, const StaticArguments& from)
     table.operands.insert(table.operands.end(), from.operands.begin(),
                           from.operands.end());
     return table.sites.size() - 1;
+}
+
+// Appends the sites of the enabled probes that fire at system calls. A thread that maps a
+// library waits until the library's calls have sites, too.
+static void add_missing_calls(SessionState& state, ps_prochandle& process,
+                              std::vector<Site>& sites)
+{
+    std::vector<CallProbe> enabled = state.providers.syscall.enabled();
+    std::ranges::move(state.providers.tasks.enabled_calls(),
+                      std::back_inserter(enabled));
+    if (enabled.empty() || !state.syscalls_fire_in_targets() ||
+        process.symbols == nullptr)
+        return;
+    SyscallSites& calls = state.providers.syscall_sites;
+    auto add = [&](const ProbeSite& at, std::uint32_t probe, std::uint64_t arg0,
+                   std::optional<SiteKind> kind = std::nullopt) {
+        if (calls.is_planted(process.pid, at.at, probe))
+            return;
+        sites.push_back(site_of(probe, at));
+        sites.back().arg0 = arg0;
+        sites.back().breakpoint = 1;
+        if (kind)
+            sites.back().kind = *kind;
+    };
+    constexpr std::uint32_t sys_mmap = 9; // maps the text of libraries
+    const bool any_return = std::ranges::any_of(enabled, &CallProbe::returns);
+    for (const SyscallSite& site : calls.of_process(*process.symbols)) {
+        if (site.number == sys_mmap)
+            add(site.after, 0, 0, SiteKind::new_text);
+        // A block begins at the address if a branch leads there.
+        const bool is_branched_to = site.after.first == site.after.at;
+        for (const CallProbe& call : enabled) {
+            std::uint64_t arg0 = call.task_call;
+            if (!site.number && call.task_call == 0)
+                continue; // ProcessBackend::plant() sends these probes
+            if (!site.number)
+                arg0 |= any_call;
+            else if (std::ranges::find(call.numbers, *site.number) ==
+                     call.numbers.end())
+                continue;
+            else
+                arg0 |=
+                    *site.number | (call.returns && is_branched_to ? check_return : 0);
+            add(call.returns ? site.after : site.call, call.probe, arg0);
+        }
+        if (!site.number) {
+            add(site.call, 0, any_call);
+            if (any_return)
+                add(site.after, 0, any_call);
+        }
+    }
 }
 
 // Returns the ids of the probes that the user named individually, in ascending order.
@@ -124,6 +179,7 @@ std::vector<Site> missing_sites(SessionState& state, ps_prochandle& process,
                 sites.back().kind = SiteKind::jump_out;
         }
     }
+    add_missing_calls(state, process, sites);
     return sites;
 }
 

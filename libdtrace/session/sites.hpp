@@ -10,6 +10,11 @@
 namespace dt {
 
 Mechanism mechanism_of(const Options& options);
+constexpr bool is_call(SiteKind kind)
+{
+    return kind == SiteKind::system_call || kind == SiteKind::system_return ||
+           kind == SiteKind::new_text;
+}
 Site site_of(std::uint32_t probe, const ProbeSite& at);
 
 // Returns the unplanted sites of the process's enabled probes. Appends data of static

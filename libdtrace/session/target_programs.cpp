@@ -19,6 +19,7 @@ void Targets::libraries_changed(ps_prochandle& process,
     if (!process.is_held() || process.symbols == nullptr)
         return;
     for (const ForgottenProbe& each : forgotten) {
+        s_.providers.syscall_sites.set_planted(process.pid, each.at, each.probe, false);
         ProcessProbe* probe = s_.probes.probe(each.probe);
         if (probe == nullptr || probe->pid != process.pid)
             continue;

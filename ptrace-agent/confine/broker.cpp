@@ -50,7 +50,7 @@ constexpr std::uint64_t broker_rights =
     capability(CAP_SYS_ADMIN);
 
 constexpr std::uint64_t permitted_options = static_cast<std::uint64_t>(seize_options) |
-                                            PTRACE_O_TRACESYSGOOD |
+                                            PTRACE_O_TRACEEXIT | PTRACE_O_TRACESYSGOOD |
                                             PTRACE_O_SUSPEND_SECCOMP;
 
 // A program that gained rights stays stopped for at most this time after the broker has

@@ -138,6 +138,8 @@ std::string_view Attendance::why_attached(const AddressSpace& space) const
             return "it has no jumps yet";
         if (interest.follow != Follow::none || interest.follow_exec != FollowExec::none)
             return "the session follows its children or its next program";
+        if (interest.has_task_probes())
+            return "the session has probes for the events of its tasks";
         if (sampler_.is_sampling(session))
             return "the session has profile probes";
     }
@@ -204,6 +206,7 @@ static std::optional<pid_t> process_in(const Request& request)
     switch (request.word) {
     case request_set_arena:
     case request_profile:
+    case request_calls:
         return 0;
     case request_release: // the end of `release` attaches to all targets
         return in.get<bool>() ? std::nullopt : std::optional<pid_t>(0);
@@ -406,6 +409,8 @@ void Attendance::come_back(StoppedWorld& world)
     for (Thread* thread : tracees_.threads_in(space)) {
         TrapMask::learn(*thread);
         bases_.learn(*thread);
+        if (space.reports_exits && thread->is_stopped())
+            ptrace(PTRACE_SETOPTIONS, thread->tid, nullptr, options_of(*thread));
     }
     rseq_.learn_again(space);
     (void)restore_children(space);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Deadlines: a target that does not stop delays the agent only for a bounded time.
 //
-//   wait for a stop ─ late ─> give_up(space) ─ main loop ─> release, event `given_up`
+//   wait for a stop ─ late ─> give_up(space) ─ main loop ─> event `given_up`, release
 //
 // In one turn of the agent's loop, all waits for threads of one address space share a
 // budget of 2 s (stop_timeout_ns, wait_budget.hpp). If a thread has not stopped when

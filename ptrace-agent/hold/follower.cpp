@@ -73,6 +73,7 @@ bool Follower::follow(const Process& parent, pid_t child, WaitStatus status)
             its.followed = true;
             its.by_kernel = interest.by_kernel;
             its.follow = interest.follow;
+            its.task_probes = interest.task_probes;
             if (interest.follow_exec == FollowExec::all)
                 its.follow_exec = FollowExec::all;
         }
@@ -81,7 +82,9 @@ bool Follower::follow(const Process& parent, pid_t child, WaitStatus status)
     Inheritance inherited = inheritance_of(parent);
     if (inherited.sites.empty() && !parent.space->watched.linker.known() &&
         !parent.any(&Interest::follow_exec, FollowExec::all) &&
-        !parent.any(&Interest::by_kernel, true))
+        !parent.any(&Interest::by_kernel, true) &&
+        std::ranges::none_of(
+            interests, [](const auto& each) { return each.second.has_task_probes(); }))
         return false;
     Process& process =
         tracees_.add_process(child, std::make_shared<AddressSpace>(child, table_));
@@ -89,6 +92,7 @@ bool Follower::follow(const Process& parent, pid_t child, WaitStatus status)
     process.trap_action = parent.trap_action;
     process.trap_records = parent.trap_records;
     process.inherited = std::move(inherited);
+    process.space->reports_exits = parent.space->reports_exits;
     Thread& thread = tracees_.add_thread(process, child);
     thread.move_to(ThreadState::pending);
     thread.age = ThreadAge::newborn;
@@ -203,6 +207,7 @@ void Follower::become_target(Process& guest)
         its.followed = true;
         its.follow = interest.follow;
         its.follow_exec = FollowExec::all;
+        its.task_probes = interest.task_probes;
     }
     AgentEvent event;
     event.kind = AgentEvent::forked;
@@ -272,8 +277,10 @@ void Follower::handle_new_task(Thread& parent)
     auto child = static_cast<pid_t>(message);
     int event = parent.event();
     Process& process = *parent.process;
-
-    if (event == PTRACE_EVENT_CLONE && same_group(process.pid, child)) {
+    const bool is_thread =
+        event == PTRACE_EVENT_CLONE && same_group(process.pid, child);
+    task_events_.created(parent, child, is_thread);
+    if (is_thread) {
         if (parent.step.active) {
             // The parent is executing a displaced instruction in a slot. The new thread
             // starts in the same slot.

@@ -26,6 +26,7 @@
 #include "ptrace-agent/inject/rseq.hpp"
 #include "ptrace-agent/plant/jump_writer.hpp"
 #include "ptrace-agent/plant/linker.hpp"
+#include "ptrace-agent/trap/task_events.hpp"
 #include "ptrace-agent/trap/trap_signals.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
@@ -35,10 +36,11 @@ class Follower {
 public:
     Follower(Tracees& tracees, TracepointTable& table, Injector& injector,
              RseqAreas& rseq, JumpWriter& jumps, TrapMask& trap_mask,
-             TrapSignals& trap_signals, LinkerWatch& linker, ClientWait& client_wait)
+             TrapSignals& trap_signals, TaskEvents& task_events, LinkerWatch& linker,
+             ClientWait& client_wait)
         : tracees_(tracees), table_(table), injector_(injector), rseq_(rseq),
           jumps_(jumps), trap_mask_(trap_mask), trap_signals_(trap_signals),
-          linker_(linker), client_wait_(client_wait)
+          task_events_(task_events), linker_(linker), client_wait_(client_wait)
     {
     }
 
@@ -78,6 +80,7 @@ private:
     JumpWriter& jumps_;
     TrapMask& trap_mask_;
     TrapSignals& trap_signals_;
+    TaskEvents& task_events_;
     LinkerWatch& linker_;
     ClientWait& client_wait_;
 };

@@ -381,10 +381,11 @@ bool Releaser::release_given_up()
     }
     if (space == nullptr)
         return true;
-    release(space);
-    table_.reclaim();
+    // The release may take seconds, so the clients receive the reason before it.
     for (const auto& [pid, sessions] : targets)
         report_given_up(sessions, pid, why);
+    release(space);
+    table_.reclaim();
     return true;
 }
 

@@ -18,6 +18,7 @@
 #include "fasttrap/further_blocks.hpp"
 #include "process/wait_status.hpp"
 #include "ptrace-agent/address_space.hpp"
+#include "ptrace-agent/hold/exit_attempts.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/sessions.hpp"
 #include "ptrace-agent/trap/trap_records.hpp"
@@ -95,6 +96,10 @@ struct Thread {
     Leaving leaving = Leaving::no;
     bool interrupted = false; // PTRACE_INTERRUPT was sent but has not stopped it yet
     bool in_vfork = false;    // waits in the kernel until its child execs or exits
+    bool starts = false;      // a new task; its first stop has not been handled
+    bool exits = false;       // it has stopped at PTRACE_EVENT_EXIT
+    // A signal. Its handler begins when the thread stops next (TaskEvents).
+    std::optional<siginfo_t> begins_handler;
     bool held = false;        // not resumed until the client requests it
     bool inside_exec = false; // held at its exec event, still in execve(2)
     // Held until SelfTracing has detached from the process, or has given up.
@@ -125,9 +130,7 @@ struct Thread {
         std::uint64_t mask;
     };
     std::optional<LateCall> late_call;
-    // The monotonic time of the first attempt to make the thread leave our code, or 0.
-    std::uint64_t in_our_code_ns = 0;
-    std::uint32_t n_runs_out = 0; // attempts to leave since in_our_code_ns
+    ExitAttempts exit_attempts; // reset when the thread has left our code
     // The address of the breakpoint that the thread has hit, if the pc was set back to
     // that address. Otherwise 0.
     TargetAddr hit_at;
@@ -139,9 +142,13 @@ struct Thread {
     // A SIGTRAP of the program is pending while the program blocks SIGTRAP, so SIGTRAP
     // is also blocked in the kernel.
     bool trap_waits = false;
-    // The site of an interrupted system call that will be restarted. The next hit of
-    // the site belongs to the same call.
-    std::optional<TargetAddr> restarting;
+    // The site of an interrupted system call that will be restarted, and the stack
+    // pointer there. The next hit of the site with this stack pointer belongs to the same
+    // call. A signal handler may make calls at the same site before.
+    struct Restart {
+        TargetAddr at, sp;
+    };
+    std::optional<Restart> restarting;
 
     ThreadState state() const { return state_; }
     // Returns whether the kernel has reported a stop and the thread has not been
@@ -215,10 +222,17 @@ struct Interest {
     bool by_kernel = false;       // the kernel fires its probes, without code of ours
     Follow follow = Follow::none; // which of its probes its children inherit
     FollowExec follow_exec = FollowExec::none;
+    TaskProbes task_probes{};       // which its children inherit, too
     bool has_other_program = false; // it executed a program that is not traced
     int awaited_change = 0;         // the last library change that was reported
     int answered_change = 0;        // the last one that the client has answered
     bool change_held_back = false;  // reported when the client responds again
+
+    bool has_task_probes() const { return task_probes != TaskProbes{}; }
+    bool fires(TaskEvent event) const
+    {
+        return !has_other_program && task_probes[static_cast<std::size_t>(event)] != 0;
+    }
 };
 
 struct Process {
@@ -255,6 +269,7 @@ struct Process {
     bool to_preinit = false;   // create() waits for the libraries to be mapped
     bool arrived = false;      // it has reached the point to which create() runs it
     bool no_events = false;    // being released or killed, so it sends no events
+    bool exits = false;        // the probe `exit` has fired, or needs not fire
     std::uint32_t n_execs = 0; // execs that were reported to the clients
     int library_changes = 0;   // library changes that were reported to the clients
     // It shared a target's memory when the target was grabbed. Not a target itself.
@@ -264,6 +279,13 @@ struct Process {
     TrapAction trap_action;
     TrapRecords trap_records;
 };
+
+// Returns the ptrace options of a thread.
+inline int options_of(const Thread& thread)
+{
+    return seize_options |
+           (thread.process->space->reports_exits ? PTRACE_O_TRACEEXIT : 0);
+}
 
 // Resumes a stopped thread. Delivers `signal`, or Thread::delivers if `signal` is 0.
 // Returns false if the thread is about to exit.

@@ -186,6 +186,7 @@ void Tracees::adopt(Process& process, pid_t tid)
     if (find_thread(tid) != nullptr)
         return;
     Thread& thread = add_thread(process, tid);
+    thread.starts = true;
     auto early = early_stops_.find(tid);
     if (early == early_stops_.end())
         return;

@@ -85,7 +85,7 @@ void Injector::recall(Thread& thread)
         thread.stop(pending || thread.event() == 0);
         if (!end_late_call(thread))
             continue;
-        ptrace(PTRACE_SETOPTIONS, thread.tid, nullptr, seize_options);
+        ptrace(PTRACE_SETOPTIONS, thread.tid, nullptr, options_of(thread));
         if (thread.is_pending())
             tracees_.add_ready(thread.tid);
         return tracees_.give_up(space, why);

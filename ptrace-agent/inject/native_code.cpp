@@ -166,6 +166,24 @@ ecbs_of(const dt_arena* arena, const dt_probe& probe,
     return std::span(all).first(n);
 }
 
+static constexpr dt_operand register_operand(Reg reg)
+{
+    dt_operand operand{};
+    operand.form = DT_OPERAND_GENERAL;
+    operand.bytes = 8;
+    operand.reg = static_cast<dt_u8>(reg);
+    return operand;
+}
+
+// The operands of probes before and after a system call, and their numbers in Use::list.
+// Compiled code cannot compute the results, so the engine runs clauses that use them.
+static constexpr std::array arguments_of_syscall{
+    register_operand(Reg::rdi), register_operand(Reg::rsi), register_operand(Reg::rdx),
+    register_operand(Reg::r10), register_operand(Reg::r8),  register_operand(Reg::r9)};
+static constexpr std::array<dt_operand, 2> result_of_syscall{};
+static constexpr std::uint64_t list_of_syscall = ~std::uint64_t{0};
+static constexpr std::uint64_t list_of_result = list_of_syscall - 1;
+
 void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site,
                   const std::vector<dt_rt_firing>& firings)
 {
@@ -174,6 +192,11 @@ void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site
     if (arena == nullptr || firings.size() != 1 || firings[0].kind == DT_RT_LIBRARIES ||
         firings[0].kind == DT_RT_JUMP_OUT || firings[0].kind == DT_RT_TRACER)
         return;
+    const bool is_call = firings[0].kind == DT_RT_SYSCALL;
+    if ((is_call || firings[0].kind == DT_RT_SYSCALL_RETURN) &&
+        ((firings[0].arg0 & DT_RT_CHECK_RETURN) != 0 ||
+         dt_rt_task_call_of(firings[0].arg0) != 0))
+        return;
     const dt_rt_firing& firing = firings[0];
     if (firing.probe == 0 ||
         firing.probe > __atomic_load_n(&arena->probes.n, __ATOMIC_ACQUIRE))
@@ -181,12 +204,22 @@ void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site
     std::uint64_t at = arena->probes.at + (firing.probe - 1) * sizeof(dt_probe);
     const auto& probe = *static_cast<const dt_probe*>(dt_at(arena, at));
     const auto* ecbs = static_cast<const dt_ecb*>(dt_at(arena, arena->ecbs.at));
-    const auto arguments = firing.kind == DT_RT_RETURN   ? native::Arguments::of_return
-                           : firing.kind == DT_RT_STATIC ? native::Arguments::of_static
-                                                         : native::Arguments::of_call;
+    const auto arguments =
+        firing.kind == DT_RT_RETURN ? native::Arguments::of_return
+        : firing.kind == DT_RT_STATIC || is_call || firing.kind == DT_RT_SYSCALL_RETURN
+            ? native::Arguments::of_static
+            : native::Arguments::of_call;
     const bool is_static = firing.kind == DT_RT_STATIC;
-    const auto operands = is_static ? space.statics.operands_at(firing.arg0)
-                                    : std::span<const dt_operand>();
+    const std::span<const dt_operand> operands =
+        is_static ? space.statics.operands_at(firing.arg0)
+        : is_call ? std::span<const dt_operand>(arguments_of_syscall)
+        : firing.kind == DT_RT_SYSCALL_RETURN
+            ? std::span<const dt_operand>(result_of_syscall)
+            : std::span<const dt_operand>();
+    const std::uint64_t list = is_static                             ? firing.arg0
+                               : is_call                             ? list_of_syscall
+                               : firing.kind == DT_RT_SYSCALL_RETURN ? list_of_result
+                                                                     : 0;
     // 50,000 sites may be compiled at once, so these lists are not on the heap.
     std::array<std::uint32_t, max_clauses> epid_storage;
     std::array<RuntimeMap::Compiled, max_clauses> chain;
@@ -197,7 +230,7 @@ void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site
         const native::Place place{static_cast<std::uint32_t>(epids.size()),
                                   epid == epids.back()};
         const NativeCode::Use use{session, ecbs[epid - 1].clause, arguments, place,
-                                  is_static ? firing.arg0 : 0};
+                                  list};
         auto code = space.native.routine(space, arena, use, operands);
         chain[n++] = {code.value_or(TargetAddr{}),
                       TargetAddr{space.runtime.config().sessions[session].arena + at},

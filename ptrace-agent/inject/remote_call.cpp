@@ -158,7 +158,7 @@ std::string Injector::refusal(Thread& thread)
     if (status_number(status, "Seccomp") == 0)
         return {};
     if (ptrace(PTRACE_SETOPTIONS, thread.tid, nullptr,
-               seize_options | PTRACE_O_SUSPEND_SECCOMP) == 0) {
+               options_of(thread) | PTRACE_O_SUSPEND_SECCOMP) == 0) {
         thread.under_seccomp = true;
         return {};
     }
@@ -280,7 +280,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     // thread is still in the stub, which restores both.
     set_mask(tid, mask);
     set_regs(tid, before);
-    ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
+    ptrace(PTRACE_SETOPTIONS, tid, nullptr, options_of(thread));
     if (resent) {
         if (!is_stop_signal(info.si_signo))
             repeat_wait(tid); // the stop may have interrupted a call by the program
@@ -316,7 +316,7 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
     pid_t tid = thread.tid;
     Result<std::uint64_t> result = Error{Code::gone, "it ended"};
     ptrace(PTRACE_SETOPTIONS, tid, nullptr,
-           seize_options | PTRACE_O_TRACESYSGOOD |
+           options_of(thread) | PTRACE_O_TRACESYSGOOD |
                (thread.under_seccomp ? PTRACE_O_SUSPEND_SECCOMP : 0));
     int n_syscall_stops = 0;
     for (int round = 0; round < max_other_stops; ++round) {

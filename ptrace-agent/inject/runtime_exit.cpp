@@ -20,11 +20,6 @@ namespace dt::agent {
 
 constexpr int max_tries = 64; // runs of one thread before other threads are handled
 constexpr int max_brief_runs = 32; // runs of one thread before it is single-stepped
-// The total time in which a thread must leave our code. It is long, because the thread
-// may wait for a slow disk or for a processor. A thread that was resumed many_runs
-// times is probably in a loop, so its limit is only stop_timeout_ns.
-constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
-constexpr std::uint32_t many_runs = 4096;
 // A thread that does not sleep in the kernel stops within this time after an interrupt.
 constexpr std::uint64_t stop_at_once_ns = 20'000'000;
 // Signals are blocked once a thread has this many deferred signals.
@@ -180,11 +175,7 @@ bool RuntimeExit::run_in_our_code(Thread& thread, Resume resume, Try which)
         masked.emplace(thread);
     space->budget.begin_turn(tracees_.turn());
     WaitBudget::Wait wait(space->budget);
-    if (thread.in_our_code_ns == 0) {
-        thread.in_our_code_ns = monotonic_ns();
-        thread.n_runs_out = 0;
-    }
-    ++thread.n_runs_out;
+    thread.exit_attempts.begin_run();
     const char* const why_late =
         "one of its threads did not leave the probe code in time";
     bool runs = resume_thread(
@@ -230,9 +221,7 @@ bool RuntimeExit::run_in_our_code(Thread& thread, Resume resume, Try which)
             break;
     }
     if (runs && which == Try::last &&
-        (space->budget.is_spent() ||
-         monotonic_ns() - thread.in_our_code_ns >
-             (thread.n_runs_out < many_runs ? all_ways_out_ns : stop_timeout_ns)))
+        (space->budget.is_spent() || thread.exit_attempts.is_late()))
         tracees_.give_up(*space, why_late);
     if (!runs) {
         tracees_.drop_thread(thread, status);
@@ -305,6 +294,7 @@ bool RuntimeExit::run_to_program(Thread& thread, int n_runs, bool& ran)
     user_regs_struct user;
     if (!get_regs(thread.tid, user))
         return false;
+    thread.exit_attempts.add_stop(user);
     if (space->runtime.in_image({user.rip}) &&
         (move_to_link(*space, thread, user) || !to_moved(*space, user))) {
         ShutGate gate(space->runtime);
@@ -344,7 +334,7 @@ void RuntimeExit::deliver_deferred(Thread& thread)
             return; // waitpid() is about to report the thread's exit
         if (!in_our_code(*space, {user.rip}) || step_aside(*space, thread, user) ||
             space->budget.given_up()) {
-            thread.in_our_code_ns = 0;
+            thread.exit_attempts = {};
             if (drop_cancelled(thread)) {
                 // A signal that cancels a deferred signal may already have stopped
                 // another thread, so all stops are collected first.
@@ -393,7 +383,7 @@ bool RuntimeExit::run_out(Thread& thread, Try which)
         if (!get_regs(thread.tid, user))
             return false;
         if (!in_our_code(*space, {user.rip})) {
-            thread.in_our_code_ns = 0;
+            thread.exit_attempts = {};
             break;
         }
         const bool moved =

@@ -52,6 +52,21 @@ static bool has_rdfsbase()
     return has;
 }
 
+bool syscalls_keep_rcx()
+{
+    static const bool keep = [] {
+        std::uint64_t number = SYS_getpid, next = 0, rcx = 0;
+        asm volatile("lea 1f(%%rip), %1\n\t"
+                     "syscall\n"
+                     "1:"
+                     : "+a"(number), "=&r"(next), "+c"(rcx)
+                     :
+                     : "r11", "memory");
+        return rcx != next;
+    }();
+    return keep;
+}
+
 void RuntimeLoader::refresh_config(AddressSpace& space)
 {
     RuntimeConfig& writer = space.runtime.writer();
@@ -155,6 +170,9 @@ Result<TargetAddr> RuntimeLoader::map_image(RemoteMappings& mappings, int config
          MAP_SHARED | MAP_FIXED, config, "map the runtime's config"},
         {*image + DT_RT_BELLS, bells_bytes, PROT_READ | PROT_WRITE, own, no_fd,
          "map the runtime's doorbells"},
+        {*image + DT_RT_CALLS, DT_RT_MAX_CALLS * sizeof(dt_rt_call),
+         PROT_READ | PROT_WRITE, own | MAP_NORESERVE, no_fd,
+         "map the list of system calls in progress"},
     };
     if (auto mapped = map_parts(mappings, parts); !mapped)
         return mapped.error();
@@ -288,6 +306,7 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread,
         writer.set(fields.fs_method,
                    has_rdfsbase() ? DT_RT_FS_RDFSBASE : DT_RT_FS_CALL);
         writer.set(fields.has_bells, has_bells ? 1 : 0);
+        writer.set(fields.keeps_rcx, syscalls_keep_rcx() ? 1 : 0);
         runtime.image = image;
         runtime.image_bytes = runtime_header().image_bytes;
         runtime.region_bytes = DT_RT_REGION_BYTES;

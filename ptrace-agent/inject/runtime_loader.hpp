@@ -22,6 +22,10 @@
 
 namespace dt::agent {
 
+// Returns whether a system call does not store its return address in %rcx, as on
+// processors with FRED.
+bool syscalls_keep_rcx();
+
 class RuntimeLoader {
 public:
     RuntimeLoader(Tracees& tracees, Injector& injector, ThreadBases& bases,

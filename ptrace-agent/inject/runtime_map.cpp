@@ -28,6 +28,7 @@ void RuntimeMap::forget()
     free_sites_.clear();
     n_listed_.clear();
     free_lists_.clear();
+    call_tables_.clear();
     behind_.clear();
     rules_.clear();
     shared_bases.clear();

@@ -147,6 +147,14 @@ public:
     // Sets the list of probes that fire at a site (struct dt_rt_firing). An empty list
     // makes the site inert. Returns false if the table of these lists is full.
     bool set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings);
+    // Returns the index of the table of a session's probes at instructions that can make
+    // any system call (DT_RT_ANY_SYSCALL). `kind` is that of the sites, and `firings`
+    // are the probes; their arg0 is the number of the call. Returns nothing if the table
+    // of firings is full.
+    std::optional<std::uint32_t> call_table(unsigned session, dt_rt_kind kind,
+                                            std::span<const dt_rt_firing> firings);
+    // Allows the tables of a session to be used again. No site may use them.
+    void free_call_tables(unsigned session);
     // Makes compiled code, instead of the engine, fire the only probe of a site.
     // `clauses` has one element for each clause. Must be called after set_firings().
     // Does nothing if the site has had compiled code for another probe since
@@ -184,6 +192,7 @@ public:
 private:
     void set_code(const dt_rt_site& site, std::uint64_t code);
     void free_lists_of(std::uint32_t site);
+    std::optional<std::uint32_t> take_firings(std::uint32_t n);
     std::optional<std::uint32_t> list_for(std::uint32_t site,
                                           std::span<const dt_rt_firing> firings);
     bool tell(const dt_rt_site& site, const Compiled& compiled);
@@ -207,6 +216,7 @@ private:
     std::vector<std::uint32_t> n_listed_; // the length of each site's firing list
     std::map<std::uint32_t, std::vector<std::uint32_t>>
         free_lists_; // unused firing lists; key: length
+    std::map<std::pair<unsigned, dt_rt_kind>, std::uint32_t> call_tables_;
     // The additional sites for the second and later clauses of a probe. The key is the
     // site that has the trampoline. free_site() frees all of them together.
     std::map<std::uint32_t, std::vector<std::uint32_t>> behind_;

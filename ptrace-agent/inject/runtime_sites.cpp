@@ -195,6 +195,20 @@ void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> cl
     set_code(site, clauses[0].code.value);
 }
 
+// Returns the index of n unused firings. Returns nothing if the table is full.
+std::optional<std::uint32_t> RuntimeMap::take_firings(std::uint32_t n)
+{
+    std::vector<std::uint32_t>& free = free_lists_[n];
+    if (!free.empty()) {
+        const std::uint32_t first = free.back();
+        free.pop_back();
+        return first;
+    }
+    if (n > DT_RT_MAX_FIRINGS - n_firings_)
+        return std::nullopt;
+    return std::exchange(n_firings_, n_firings_ + n);
+}
+
 // Returns the index of a list that contains these firings. Never changes the site's
 // current list, because a thread may be reading it. Returns nothing if the table is
 // full.
@@ -202,26 +216,49 @@ std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
                                                   std::span<const dt_rt_firing> firings)
 {
     auto n = static_cast<std::uint32_t>(firings.size());
-    std::uint32_t first = config().sites[site].first_firing;
+    const std::uint32_t before = config().sites[site].first_firing;
     auto same = [](const dt_rt_firing& a, const dt_rt_firing& b) {
         return a.probe == b.probe && a.kind == b.kind && a.arg0 == b.arg0;
     };
     if (n_listed_[site] == n &&
-        std::equal(firings.begin(), firings.end(), config().firings + first, same))
-        return first;
-    std::vector<std::uint32_t>& free = free_lists_[n];
-    if (!free.empty()) {
-        first = free.back();
-        free.pop_back();
-    } else if (n > DT_RT_MAX_FIRINGS - n_firings_) {
+        std::equal(firings.begin(), firings.end(), config().firings + before, same))
+        return before;
+    const auto first = take_firings(n);
+    if (!first)
         return std::nullopt;
-    } else {
-        first = n_firings_;
-        n_firings_ += n;
-    }
-    config_.set_all(config().firings + first, firings);
+    config_.set_all(config().firings + *first, firings);
     n_listed_[site] = n;
     return first;
+}
+
+std::optional<std::uint32_t>
+RuntimeMap::call_table(unsigned session, dt_rt_kind kind,
+                       std::span<const dt_rt_firing> firings)
+{
+    auto known = call_tables_.find({session, kind});
+    if (known == call_tables_.end()) {
+        const auto first = take_firings(DT_RT_SYSCALLS);
+        if (!first)
+            return std::nullopt;
+        known = call_tables_.emplace(std::pair(session, kind), *first).first;
+    }
+    std::array<dt_rt_firing, DT_RT_SYSCALLS> table{};
+    for (const dt_rt_firing& firing : firings)
+        if (firing.arg0 < table.size())
+            table[firing.arg0] = firing;
+    for (std::size_t i = 0; i < table.size(); i++) {
+        const dt_rt_firing& entry = config().firings[known->second + i];
+        if (entry.probe != table[i].probe || entry.kind != table[i].kind)
+            config_.set(entry, table[i]);
+    }
+    return known->second;
+}
+
+void RuntimeMap::free_call_tables(unsigned session)
+{
+    for (dt_rt_kind kind : {DT_RT_ANY_SYSCALL, DT_RT_ANY_SYSCALL_RETURN})
+        if (auto table = call_tables_.extract({session, kind}); !table.empty())
+            free_lists_[DT_RT_SYSCALLS].push_back(table.mapped());
 }
 
 bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)

@@ -130,7 +130,9 @@ void Upcalls::serve_call(Thread& thread, TargetAddr at)
     space->write(at, std::as_bytes(std::span(&call, 1)));
     if (call.op == DT_RT_UP_TID)
         bases_.learn_from_upcall(thread, call.a[0]);
-    if (call.op == DT_RT_UP_LIBRARIES && linker_.handle_change(thread))
+    if (call.op == DT_RT_UP_LIBRARIES &&
+        (call.a[0] != 0 ? linker_.handle_new_text(thread)
+                        : linker_.handle_change(thread)))
         client_wait_.hold(thread);
     if (call.op == DT_RT_UP_TRACER)
         tracees_.await_tracer(thread, call.a[0], call.a[1]);

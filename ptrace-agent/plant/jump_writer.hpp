@@ -75,6 +75,8 @@ public:
     // Updates the tracepoints at which threads ask the agent. While the agent is kept
     // out (AwayState), they do not ask.
     void update_own(AddressSpace& space);
+    // Updates the tracepoints at instructions that can make any system call.
+    void update_calls(AddressSpace& space);
     // Removes the jumps that no probe needs any more. The tracepoints in `idle` have
     // just lost their probes.
     void remove(AddressSpace& space, const std::vector<Tracepoint*>& idle);
@@ -113,7 +115,8 @@ SessionSet sessions_at(const Tracepoint& tp);
 unsigned first_session(const AddressSpace& space, const Tracepoint& tp,
                        unsigned ended = max_sessions);
 // Returns the window that covers a site, or null. An endbr64 is never moved, so the
-// window of a site at an endbr64 begins after it.
+// window of a site at an endbr64 begins after it. The window of a site at a system call
+// ends before it.
 Planted* window_over(const AddressSpace& space, const Tracepoint& tp);
 // Sets the extent of a tracepoint. The extent consists of the tracepoint's instruction,
 // and of the padding and return instructions after it.

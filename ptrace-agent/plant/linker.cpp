@@ -219,6 +219,12 @@ bool LinkerWatch::handle_change(Thread& thread)
         process.arrived = true;
         return true;
     }
+    return handle_new_text(thread);
+}
+
+bool LinkerWatch::handle_new_text(Thread& thread)
+{
+    Process& process = *thread.process;
     if (!process.is_target() || !process.started)
         return false;
     client_wait_.report_libraries_changed(process.pid);

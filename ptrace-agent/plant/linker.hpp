@@ -47,6 +47,8 @@ public:
     // Handles a thread that has reached r_brk. Returns whether the thread must wait
     // until the consumer resumes it.
     bool handle_change(Thread& thread);
+    // The same for a thread that has mapped a file as executable.
+    bool handle_new_text(Thread& thread);
 
 private:
     JumpWriter& jumps_;

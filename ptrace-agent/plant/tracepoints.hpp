@@ -38,6 +38,14 @@ struct Firing {
     std::uint64_t arg0 = 0;
 };
 
+// Returns whether a firing is at a syscall instruction that can make any system call.
+constexpr bool is_any_call(const Firing& firing)
+{
+    return (firing.kind == SiteKind::system_call ||
+            firing.kind == SiteKind::system_return) &&
+           (firing.arg0 & any_call) != 0;
+}
+
 class Tracepoint : public TableEntry {
 public:
     Tracepoint(SpaceId space, TargetAddr at, const Instruction& insn)

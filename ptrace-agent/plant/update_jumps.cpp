@@ -20,14 +20,36 @@ static std::uint32_t kind_of(const Firing& firing)
         return DT_RT_STATIC;
     case SiteKind::jump_out:
         return DT_RT_JUMP_OUT;
+    case SiteKind::system_call:
+        return DT_RT_SYSCALL;
+    case SiteKind::system_return:
+        return DT_RT_SYSCALL_RETURN;
+    case SiteKind::new_text:
+        return DT_RT_NEW_TEXT;
     default:
         return DT_RT_OFFSET;
     }
 }
 
+// Returns the table of a session's probes at instructions that can make any call.
+static std::optional<std::uint32_t> table_of(AddressSpace& space, unsigned session,
+                                             const CallProbes& probes, dt_rt_kind kind)
+{
+    const bool is_entry = kind == DT_RT_ANY_SYSCALL;
+    const auto& ids = is_entry ? probes.entry : probes.ret;
+    std::vector<dt_rt_firing> firings;
+    for (std::uint32_t number = 0; number < ids.size(); number++)
+        if (ids[number] != 0)
+            firings.push_back(
+                {ids[number],
+                 static_cast<dt_u32>(is_entry ? DT_RT_SYSCALL : DT_RT_SYSCALL_RETURN),
+                 number});
+    return space.runtime.call_table(session, kind, firings);
+}
+
 // Fills `all` with the firings of a session, in the form that the runtime reads.
-static void list_firings(const AddressSpace& space, const Tracepoint& tp,
-                         unsigned session, std::vector<dt_rt_firing>& all)
+static void list_firings(AddressSpace& space, const Tracepoint& tp, unsigned session,
+                         const CallProbes* calls, std::vector<dt_rt_firing>& all)
 {
     all.clear();
     // While the agent is kept out, it cannot be asked.
@@ -37,13 +59,28 @@ static void list_firings(const AddressSpace& space, const Tracepoint& tp,
         all.push_back({0, DT_RT_LIBRARIES, 0});
     if (asks && tp.purpose == Tracepoint::tracer_call)
         all.push_back({0, DT_RT_TRACER, tp.call_number});
+    std::optional<dt_rt_kind> kind_of_any;
     for (const Firing& firing : tp.firings) {
         if (firing.session != session)
             continue;
+        if (firing.kind == SiteKind::new_text && !asks)
+            continue;
+        if (is_any_call(firing)) {
+            kind_of_any = firing.kind == SiteKind::system_call
+                              ? DT_RT_ANY_SYSCALL
+                              : DT_RT_ANY_SYSCALL_RETURN;
+            if (dt_rt_task_call_of(firing.arg0) != 0)
+                all.push_back({firing.probe, kind_of(firing), firing.arg0});
+            continue;
+        }
         bool by_entry = has_operands(firing.kind);
         all.push_back({firing.probe, kind_of(firing),
                        by_entry ? space.statics.list_of(firing.arg0) : firing.arg0});
     }
+    // The table frees the entry of a call that returns, so it must be last.
+    if (kind_of_any && calls != nullptr)
+        if (auto table = table_of(space, session, *calls, *kind_of_any))
+            all.push_back({0, *kind_of_any, *table});
 }
 
 // Returns the site of a session at a tracepoint. Adds one at the end of the chain of
@@ -78,7 +115,8 @@ static std::optional<std::uint32_t> site_for(AddressSpace& space, Tracepoint& tp
 bool JumpWriter::update_session(AddressSpace& space, Tracepoint& tp, unsigned session)
 {
     const AgentSession* of = tracees_.sessions().find(session);
-    list_firings(space, tp, session, firings_);
+    list_firings(space, tp, session, of != nullptr ? &of->call_probes : nullptr,
+                 firings_);
     const auto site = site_for(space, tp, session);
     if (!site || !space.runtime.set_firings(*site, firings_))
         return false;
@@ -108,6 +146,13 @@ void JumpWriter::update_own(AddressSpace& space)
 {
     for (Tracepoint* tp : space.tracepoints.all())
         if (tp->is_own())
+            update(space, *tp);
+}
+
+void JumpWriter::update_calls(AddressSpace& space)
+{
+    for (Tracepoint* tp : space.tracepoints.all())
+        if (std::ranges::any_of(tp->firings, is_any_call))
             update(space, *tp);
 }
 
@@ -148,6 +193,7 @@ void JumpWriter::drop_session(AddressSpace& space, unsigned session)
         (void)update_session(space, *tp, runtime.session_of(*tp->site));
     }
     space.native.forget_session(session);
+    space.runtime.free_call_tables(session);
 }
 
 unsigned first_session(const AddressSpace& space, const Tracepoint& tp, unsigned ended)

@@ -75,6 +75,8 @@ Planted* window_over(const AddressSpace& space, const Tracepoint& tp)
                                         std::byte{0x1e}, std::byte{0xfa}};
     if (Planted* over = space.patches.covering(tp.at()))
         return over;
+    if (tp.insn.flow == ControlFlow::syscall)
+        return space.patches.covering(TargetAddr{tp.at().value - 1});
     bool is_endbr64 = std::equal(endbr64.begin(), endbr64.end(), tp.insn.bytes.begin());
     return is_endbr64 ? space.patches.covering(tp.insn.next()) : nullptr;
 }

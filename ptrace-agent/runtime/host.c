@@ -20,7 +20,7 @@ static int dt_rt_arg(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad)
 	 * arg6 and later arguments are on the stack, above the return address.
 	 */
 	if (run->firing->kind != DT_RT_RETURN &&
-	    run->firing->kind != DT_RT_JUMP_OUT && n >= 6 &&
+	    run->firing->kind < DT_RT_JUMP_OUT && n >= 6 &&
 	    dt_rt_load(host, run->frame->rsp + 8 * (n - 5), value, 8, bad) != 0)
 		*value = 0;
 	return 0;

@@ -17,6 +17,13 @@
 extern const struct dt_rt_config dt_rt_config
 	__attribute__((visibility("hidden")));
 
+/* The table of calls in progress (DT_RT_CALLS). */
+DT_INLINE struct dt_rt_call *dt_rt_calls(void)
+{
+	return (struct dt_rt_call *)((dt_u64)&dt_rt_config - DT_RT_CONFIG +
+				     DT_RT_CALLS);
+}
+
 /* The words from which a stack walk found the caller of one frame. */
 struct dt_rt_noted {
 	/*

@@ -34,6 +34,137 @@ static int dt_rt_is_taken(dt_u32 condition, dt_u64 flags)
 }
 
 /*
+ * Notes the number of a system call that a thread is about to make. If there is no
+ * free entry, the return probe does not fire.
+ */
+static void dt_rt_note_call(struct dt_rt_run *run, dt_u64 number)
+{
+	struct dt_rt_call *calls = dt_rt_calls();
+	const dt_u64 key = dt_rt_call_key(run->frame->rsp, run->site->at,
+					  run->site->session);
+	const dt_u32 first = dt_rt_call_slot(key);
+
+	for (dt_u32 i = 0; i < DT_RT_CALL_REACH; i++) {
+		struct dt_rt_call *call =
+		    &calls[(first + i) & (DT_RT_MAX_CALLS - 1)];
+		dt_u64 none = 0;
+
+		/*
+		 * The thread has left an earlier call with this key by longjmp(3),
+		 * or the entry is free.
+		 */
+		if (dt_once64(&call->key) == key ||
+		    __atomic_compare_exchange_n(&call->key, &none, key, 0,
+						__ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED)) {
+			__atomic_store_n(&call->number, number, __ATOMIC_RELAXED);
+			return;
+		}
+	}
+}
+
+/*
+ * Returns the number of the system call from which the thread returns, and frees its
+ * entry if `take` is not 0. Returns DT_RT_SYSCALLS if the number is unknown.
+ */
+static dt_u64 dt_rt_noted_call(struct dt_rt_run *run, int take)
+{
+	struct dt_rt_call *calls = dt_rt_calls();
+	const dt_u64 key = dt_rt_call_key(run->frame->rsp, run->site->at - 2,
+					  run->site->session);
+	const dt_u32 first = dt_rt_call_slot(key);
+
+	for (dt_u32 i = 0; i < DT_RT_CALL_REACH; i++) {
+		struct dt_rt_call *call =
+		    &calls[(first + i) & (DT_RT_MAX_CALLS - 1)];
+		dt_u64 number;
+
+		if (dt_once64(&call->key) != key)
+			continue;
+		number = dt_once64(&call->number);
+		if (take)
+			__atomic_store_n(&call->key, 0, __ATOMIC_RELEASE);
+		return number < DT_RT_SYSCALLS ? number : DT_RT_SYSCALLS;
+	}
+	return DT_RT_SYSCALLS;
+}
+
+/* Fires a probe of the proc provider. */
+static void dt_rt_fire_task_call(struct dt_rt_run *run,
+				 const struct dt_rt_firing *firing)
+{
+	const struct dt_rt_frame *f = run->frame;
+	const dt_u64 in[] = {f->rdi, f->rsi, f->rdx};
+	dt_u64 number = (dt_u32)firing->arg0, args[3];
+	dt_u32 n;
+
+	if (firing->arg0 & DT_RT_ANY_CALL)
+		number = firing->kind == DT_RT_SYSCALL ?
+				 (dt_u32)f->rax :
+				 dt_rt_noted_call(run, 0);
+	n = dt_rt_task_args(dt_rt_task_call_of(firing->arg0), number, in, f->rax,
+			    args);
+	if (n)
+		dt_fire_held(&run->host, firing->probe, run->site->from, args,
+			     n);
+}
+
+/* Fires a probe of a system call. */
+static void dt_rt_fire_call(struct dt_rt_run *run,
+			    const struct dt_rt_firing *firing)
+{
+	const struct dt_rt_frame *f = run->frame;
+	const dt_u32 sys_rt_sigreturn = 15, sys_exit = 60, sys_exit_group = 231;
+	dt_u64 args[6];
+
+	if (firing->kind == DT_RT_NEW_TEXT) {
+		if (dt_rt_is_new_text(f->rdx, f->r10, f->rax))
+			dt_rt_ask(run, DT_RT_UP_LIBRARIES, 1, 0, 0, &args[0]);
+		return;
+	}
+	if (firing->kind == DT_RT_ANY_SYSCALL) {
+		const dt_u32 number = (dt_u32)f->rax;
+
+		if (number >= DT_RT_SYSCALLS)
+			return;
+		if (number != sys_exit && number != sys_exit_group &&
+		    number != sys_rt_sigreturn)
+			dt_rt_note_call(run, number);
+		firing = &dt_rt_config.firings[firing->arg0 + number];
+	} else if (firing->kind == DT_RT_ANY_SYSCALL_RETURN) {
+		const dt_u64 number = dt_rt_noted_call(run, 1);
+
+		if (number >= DT_RT_SYSCALLS)
+			return;
+		firing = &dt_rt_config.firings[firing->arg0 + number];
+	}
+	if (!firing->probe)
+		return;
+	run->firing = firing;
+	if ((firing->arg0 & DT_RT_CHECK_RETURN) && !dt_rt_config.keeps_rcx &&
+	    f->rcx != run->site->at)
+		return;
+	if (dt_rt_task_call_of(firing->arg0)) {
+		dt_rt_fire_task_call(run, firing);
+		return;
+	}
+	if (firing->kind == DT_RT_SYSCALL_RETURN) {
+		args[0] = dt_rt_errno_of(f->rax) ? ~0ull : f->rax;
+		args[1] = args[0];
+		dt_fire_held(&run->host, firing->probe, run->site->from, args,
+			     2);
+		return;
+	}
+	args[0] = f->rdi;
+	args[1] = f->rsi;
+	args[2] = f->rdx;
+	args[3] = f->r10;
+	args[4] = f->r8;
+	args[5] = f->r9;
+	dt_fire_held(&run->host, firing->probe, run->site->from, args, 6);
+}
+
+/*
  * Fires one probe. An entry probe has its arguments in registers (System V
  * AMD64 ABI, 3.2.3). The arguments of a return probe are the offset and the
  * return value.
@@ -54,6 +185,10 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 			if (dt_rt_prepares_tracer(firing->arg0, f->rdi, f->rsi))
 				dt_rt_ask(run, DT_RT_UP_TRACER, firing->arg0,
 					  f->rsi, 0, &args[0]);
+			return;
+		}
+		if (firing->kind >= DT_RT_SYSCALL) {
+			dt_rt_fire_call(run, firing);
 			return;
 		}
 		if (!dt_rt_jumps_out(run, &args[0]))

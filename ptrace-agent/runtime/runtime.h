@@ -245,7 +245,141 @@ enum dt_rt_kind {
 	DT_RT_LIBRARIES,
 	DT_RT_JUMP_OUT, /* an indirect jump, which is a return if it leaves the function */
 	DT_RT_TRACER,
+	/*
+	 * These two fire before and after a syscall instruction that makes only
+	 * the system call with the number arg0. If DT_RT_CHECK_RETURN is set in
+	 * arg0, a branch also leads to the instruction after the call. So %rcx
+	 * must contain its address, which the kernel has stored there.
+	 */
+	DT_RT_SYSCALL,
+	DT_RT_SYSCALL_RETURN,
+	/*
+	 * These two are at a syscall instruction that can make any system call.
+	 * arg0 is the index of a table of DT_RT_SYSCALLS firings. The number of
+	 * the call is the index of its firing in this table.
+	 */
+	DT_RT_ANY_SYSCALL,
+	DT_RT_ANY_SYSCALL_RETURN,
+	/*
+	 * Not a probe. Fires after mmap(2). If dt_rt_is_new_text() returns 1, the
+	 * thread makes the upcall DT_RT_UP_LIBRARIES.
+	 */
+	DT_RT_NEW_TEXT,
 };
+
+/*
+ * Returns whether an mmap(2) has mapped a file as executable. The arguments are
+ * those of the call, and `result` is its result.
+ */
+static inline int dt_rt_is_new_text(dt_u64 protection, dt_u64 flags,
+				    dt_u64 result)
+{
+	const dt_u64 prot_exec = 4, map_anonymous = 0x20;
+
+	return (protection & prot_exec) && !(flags & map_anonymous) &&
+	       result < -4095ull;
+}
+#define DT_RT_ANY_CALL (1ull << 32)
+#define DT_RT_CHECK_RETURN (1ull << 33)
+#define DT_RT_SYSCALLS 512 /* more than the kernel has */
+
+/*
+ * The probes of the proc provider that fire at system calls. Bits 40 to 47 of
+ * arg0 contain one of these numbers, or 0 for a probe of the syscall provider. If
+ * DT_RT_ANY_CALL is set in arg0, the instruction can make any system call.
+ */
+enum dt_rt_task_call {
+	DT_RT_EXEC = 1,
+	DT_RT_EXEC_FAILURE,
+	DT_RT_SIGNAL_SEND,
+	DT_RT_SIGNAL_CLEAR,
+};
+#define DT_RT_TASK_CALL_SHIFT 40
+static inline dt_u32 dt_rt_task_call_of(dt_u64 arg0)
+{
+	return (dt_u32)(arg0 >> DT_RT_TASK_CALL_SHIFT) & 0xff;
+}
+
+/*
+ * Stores the arguments of a probe of the proc provider in args[0..2]. in[] contains
+ * the arguments of the system call with this number. `result` is its result if
+ * the probe fires after it. Returns the number of arguments, or 0 if the probe
+ * does not fire. The arguments of signal-send are the ids of the thread and of
+ * the process, or 0 if they are unknown, and the signal.
+ */
+static inline dt_u32 dt_rt_task_args(dt_u32 call, dt_u64 number,
+				     const dt_u64 *in, dt_u64 result,
+				     dt_u64 *args)
+{
+	enum {
+		kill = 62,
+		tkill = 200,
+		tgkill = 234,
+		execve = 59,
+		execveat = 322,
+		rt_sigtimedwait = 128,
+		rt_sigqueueinfo = 129,
+		rt_tgsigqueueinfo = 297,
+		pidfd_send_signal = 424,
+	};
+	const int failed = result >= -4095ull;
+	const int thread = number == tgkill || number == rt_tgsigqueueinfo;
+
+	switch (call) {
+	case DT_RT_EXEC:
+		args[0] = number == execveat ? in[1] : in[0];
+		return number == execve || number == execveat;
+	case DT_RT_EXEC_FAILURE:
+		args[0] = -result;
+		return (number == execve || number == execveat) && failed;
+	case DT_RT_SIGNAL_CLEAR:
+		args[0] = result;
+		return number == rt_sigtimedwait && result && !failed;
+	case DT_RT_SIGNAL_SEND:
+		if (!thread && number != kill && number != tkill &&
+		    number != rt_sigqueueinfo && number != pidfd_send_signal)
+			return 0;
+		args[0] = thread ? in[1] : number == tkill ? in[0] : 0;
+		args[1] = number == tkill || number == pidfd_send_signal ? 0 : in[0];
+		args[2] = (dt_u32)(thread ? in[2] : in[1]);
+		return args[2] ? 3 : 0; /* the signal 0 only tests permissions */
+	default:
+		return 0;
+	}
+}
+
+/*
+ * The numbers of the calls in progress, for ANY_SYSCALL_RETURN. They are in a hash
+ * table. A key identifies a stack pointer, an instruction and a session. A search
+ * tests DT_RT_CALL_REACH consecutive entries. The memory is
+ * private to the target, which can write it.
+ */
+struct dt_rt_call {
+	dt_u64 key; /* 0: the entry is free */
+	dt_u64 number;
+};
+#define DT_RT_MAX_CALLS 2048 /* a power of two */
+#define DT_RT_CALL_REACH 64
+#define DT_RT_CALLS 0x3ff4000ull /* from the image base */
+DT_STATIC_ASSERT(DT_RT_CALLS + DT_RT_MAX_CALLS * sizeof(struct dt_rt_call) <=
+			 DT_RT_LINKS,
+		 "the calls in progress fit before the links");
+static inline dt_u64 dt_rt_call_key(dt_u64 rsp, dt_u64 at, dt_u32 session)
+{
+	return ((rsp >> 3) * 0x9e3779b97f4a7c15ull ^ at) *
+		       0x9e3779b97f4a7c15ull +
+	       session + 1;
+}
+static inline dt_u32 dt_rt_call_slot(dt_u64 key)
+{
+	return (dt_u32)(key >> 40) & (DT_RT_MAX_CALLS - 1);
+}
+
+/* Returns the errno of a system call's result, or 0 if there was no error. */
+static inline dt_u64 dt_rt_errno_of(dt_u64 result)
+{
+	return result >= -4095ull ? -result : 0;
+}
 
 /*
  * Returns whether a system call prepares the process to be traced by a process
@@ -408,7 +542,11 @@ struct dt_rt_config {
 	dt_u32 may_call;      /* 1: the runtime may make system calls */
 	struct dt_rt_session sessions[DT_RT_MAX_SESSIONS];
 	dt_u32 errno_known;
-	dt_u32 errno_pad;
+	/*
+	 * 1: a system call does not store its return address in %rcx
+	 * (processors with FRED).
+	 */
+	dt_u32 keeps_rcx;
 	dt_s64 errno_offset;  /* from fs_base */
 	/*
 	 * 1: compiled code may use restartable sequences
@@ -488,7 +626,11 @@ enum dt_rt_upcall_op {
 	DT_RT_UP_TID,	     /* a[0] unknown fs_base; value = pid << 32 | tid */
 	DT_RT_UP_TIMESTAMP,  /* value = CLOCK_MONOTONIC, ns */
 	DT_RT_UP_WALLTIME,   /* value = CLOCK_REALTIME, ns */
-	DT_RT_UP_LIBRARIES,  /* the agent resumes the thread once it knows the libraries */
+	/*
+	 * a[0] 1: the thread has mapped a file; the agent resumes the thread once
+	 * it knows the libraries
+	 */
+	DT_RT_UP_LIBRARIES,
 	/*
 	 * a[0] number of the system call, a[1] its second argument; the agent
 	 * resumes the thread once another process can trace it, or at once if the

@@ -66,6 +66,12 @@ static int dt_rt_errno(struct dt_rt_run *run, dt_u64 *value)
 	dt_u64 fs_base, bad;
 	dt_s32 number = 0;
 
+	if (run->firing->kind >= DT_RT_SYSCALL) {
+		*value = run->firing->kind == DT_RT_SYSCALL ?
+				 0 :
+				 dt_rt_errno_of(run->frame->rax);
+		return 0;
+	}
 	if (!dt_rt_config.errno_known || dt_rt_fs_base(run, &fs_base) != 0)
 		return dt_rt_ask(run, DT_RT_UP_VAR, DIF_VAR_errno, 0, 0, value);
 	if (dt_rt_load(&run->host, fs_base + (dt_u64)dt_rt_config.errno_offset,

@@ -251,7 +251,8 @@ void Sampler::take_sample(Thread& thread)
             session->arena.base() == nullptr)
             continue;
         SampleMeter meter(sampling->second.budget);
-        FiringHost(session->arena, thread, regs).fire_profile(sample.probe);
+        FiringHost(session->arena, thread, regs)
+            .fire_at_stop(sample.probe, std::array<std::uint64_t, 2>{0, user.rip});
     }
 }
 

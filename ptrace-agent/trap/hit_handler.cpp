@@ -5,10 +5,33 @@
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/host.hpp"
 #include "ptrace-agent/inject/our_code.hpp"
+#include "ptrace-agent/inject/runtime_loader.hpp"
 
 #include <sys/syscall.h>
 
 namespace dt::agent {
+
+// Returns whether a hit belongs to an interrupted system call that has already fired its
+// entry probe.
+static bool is_restarted(Thread& thread, const Tracepoint& tp,
+                         const user_regs_struct& user)
+{
+    if (!thread.restarting)
+        return false;
+    const auto [at, sp] = *thread.restarting;
+    if (user.rsp < sp.value)
+        return false; // in a signal handler
+    thread.restarting.reset();
+    return at == tp.at() && user.rsp == sp.value;
+}
+
+// Returns whether the thread has just mapped a file as executable.
+static bool has_mapped_text(const Tracepoint& tp, const user_regs_struct& user)
+{
+    return std::any_of(tp.firings.begin(), tp.firings.end(),
+                       [](const Firing& f) { return f.kind == SiteKind::new_text; }) &&
+           dt_rt_is_new_text(user.rdx, user.r10, user.rax) != 0;
+}
 
 void HitHandler::handle(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
@@ -19,8 +42,7 @@ void HitHandler::handle(Thread& thread, Tracepoint& tp, user_regs_struct& user)
     user.rip -= 1;
     if (tp.purpose == Tracepoint::once)
         return arrive(thread, tp, user);
-    bool restarted = thread.restarting == tp.at();
-    thread.restarting.reset();
+    const bool restarted = is_restarted(thread, tp, user);
     if (!restarted && !tp.firings.empty())
         fire(thread, tp, from_user_regs(user));
     if (trap_mask_.make_sigprocmask(thread, tp, user) ||
@@ -38,7 +60,8 @@ void HitHandler::handle(Thread& thread, Tracepoint& tp, user_regs_struct& user)
         if (tracees_.find_thread(tid) != &thread || thread.state() != state)
             return;
     }
-    if (tp.purpose == Tracepoint::library_change && linker_.handle_change(thread)) {
+    if ((tp.purpose == Tracepoint::library_change && linker_.handle_change(thread)) ||
+        (!restarted && has_mapped_text(tp, user) && linker_.handle_new_text(thread))) {
         client_wait_.hold(thread);
         thread.reenter = true;
         set_regs(thread.tid, user);
@@ -76,6 +99,35 @@ static void fire_jump_out(FiringHost& host, Thread& thread, const Tracepoint& tp
                    offset_of_jump(operands, tp.at())});
 }
 
+// Fires the probes of an instruction that can make any system call, for one session.
+static void fire_any_call(FiringHost& host, AddressSpace& space,
+                          const CallProbes& probes, const std::vector<Firing>& firings,
+                          const Registers& regs)
+{
+    std::uint64_t number = static_cast<std::uint32_t>(regs[Reg::rax]);
+    const unsigned session = firings[0].session;
+    const TargetAddr sp{regs[Reg::rsp]}, at{regs.rip};
+    if (firings[0].kind == SiteKind::system_call) {
+        space.calls.note(sp, at, session, number);
+    } else {
+        auto noted =
+            space.calls.take(sp, TargetAddr{at.value - syscall_bytes}, session);
+        if (!noted)
+            return;
+        number = *noted;
+    }
+    for (Firing firing : firings) {
+        const bool is_task_call = dt_rt_task_call_of(firing.arg0) != 0;
+        if (!is_task_call)
+            firing.probe = number >= DT_RT_SYSCALLS               ? 0
+                           : firing.kind == SiteKind::system_call ? probes.entry[number]
+                                                                  : probes.ret[number];
+        firing.arg0 |= number;
+        if (firing.probe != 0)
+            host.fire(firing);
+    }
+}
+
 void HitHandler::fire(Thread& thread, const Tracepoint& tp, const Registers& regs)
 {
     bool leaves = true; // a conditional jump is a return only when it is taken
@@ -88,14 +140,28 @@ void HitHandler::fire(Thread& thread, const Tracepoint& tp, const Registers& reg
         if (session->arena.base() == nullptr || !tp.fires_for(session->number))
             continue;
         FiringHost host(session->arena, thread, regs);
+        std::vector<Firing> any;
         for (const Firing& firing : tp.firings) {
             if (firing.session != session->number)
+                continue;
+            if (firing.kind == SiteKind::system_return &&
+                (firing.arg0 & check_return) != 0 && !syscalls_keep_rcx() &&
+                regs[Reg::rcx] != regs.rip)
+                continue;
+            if (is_any_call(firing)) {
+                any.push_back(firing);
+                continue;
+            }
+            if (firing.kind == SiteKind::new_text)
                 continue;
             if (firing.kind == SiteKind::jump_out)
                 fire_jump_out(host, thread, tp, firing, regs);
             else if (firing.kind != SiteKind::ret || leaves)
                 host.fire(firing);
         }
+        if (!any.empty())
+            fire_any_call(host, *thread.process->space, session->call_probes, any,
+                          regs);
     }
 }
 
@@ -287,8 +353,11 @@ bool HitHandler::end_step(Thread& thread)
     to_user_regs(regs, user);
     set_regs(thread.tid, user);
     bool own = is_own_stop(thread);
-    if (end == SlotEnd::finished && step.plan.is_syscall && will_restart(user))
-        thread.restarting = step.site;
+    // A signal arrived before the call, or has interrupted it. The handler returns to the
+    // site.
+    const bool again = end == SlotEnd::finished ? will_restart(user) : !own;
+    if (step.plan.is_syscall && again)
+        thread.restarting = {step.site, {user.rsp}};
     if (end == SlotEnd::unfinished)
         thread.reenter = true;
     if (own) {

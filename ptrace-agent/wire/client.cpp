@@ -669,6 +669,21 @@ Result<Ok> AgentClient::follow(pid_t pid, Follow what, FollowExec exec)
     return call_ok(request_follow, Writer().put(pid).put(what).put(exec).body());
 }
 
+Result<Ok> AgentClient::set_call_probes(const CallProbes& probes)
+{
+    if (probes == call_probes_)
+        return Ok{};
+    auto set = call_ok(request_calls, Writer().put(probes).body());
+    if (set)
+        call_probes_ = probes;
+    return set;
+}
+
+Result<Ok> AgentClient::set_task_probes(pid_t pid, const TaskProbes& probes)
+{
+    return call_ok(request_tasks, Writer().put(pid).put(probes).body());
+}
+
 Result<Ok> AgentClient::release_idle(bool on)
 {
     return call_ok(request_release, Writer().put(on).body());

@@ -95,6 +95,14 @@ enum class SiteKind : std::uint8_t {
     offset,       // arg0.. = the argument registers, which may contain anything
     static_probe, // arg0.. = the note's operands; Site::arg0 = index into StaticTable
     jump_out,     // as ret at an indirect jump, but Site::arg0 = index into StaticTable
+    // Before and after a system call. Site::arg0 is its number. If the instruction can
+    // make any call, arg0 is any_call, and the probes are those of set_call_probes().
+    // The first of the two sites also notes the number for the return.
+    system_call,   // arg0.. = arguments of the system call
+    system_return, // arg0, arg1 = its result
+    // Not a probe. After mmap(2). If the call has mapped a file as executable, the thread
+    // waits for resume_after_library_change().
+    new_text,
 };
 
 // The contents of a static probe's note about one of its sites.
@@ -108,6 +116,16 @@ struct StaticTable {
     std::vector<StaticFacts> sites;
     std::vector<dt_operand> operands; // with addresses of the process, not of the file
 };
+
+constexpr std::uint64_t any_call = DT_RT_ANY_CALL;
+// Returns the bits of Site::arg0 for a probe of the proc provider at a system call.
+constexpr std::uint64_t task_call(dt_rt_task_call call)
+{
+    return std::uint64_t{call} << DT_RT_TASK_CALL_SHIFT;
+}
+// Set in Site::arg0 of a system_return if a branch also leads to its address.
+constexpr std::uint64_t check_return = DT_RT_CHECK_RETURN;
+constexpr std::uint8_t syscall_bytes = 2;
 
 // Returns whether Site::arg0 is an index into StaticTable.
 constexpr bool has_operands(SiteKind kind)
@@ -151,6 +169,7 @@ struct Site {
     //   ret                      the offset in the function
     //   entry                    PatchSite::loop_end
     //   static_probe, jump_out   an index into StaticTable
+    //   system_call, system_return   the number of the system call
     std::uint64_t arg0 = 0;
     std::array<std::byte, 8> expected{}; // the file's bytes at this place
     // Limits of the bytes around the site that may be moved (see PatchSite). If `first`
@@ -179,6 +198,44 @@ enum class FollowExec : std::uint8_t {
     itself, // the target remains a target, but its children do not
     // the target, its followed children, and programs that it spawns with vfork
     all,
+};
+
+// The events of a process's tasks for which probes can fire. ptrace-agent/trap/task_events.hpp
+// describes when they occur. The arguments of their probes:
+//
+//   create                   the new process's id, plus new_process
+//   lwp_create               the new thread's id, its process's id
+//   exit                     CLD_EXITED, CLD_KILLED or CLD_DUMPED
+//   fault, signal_handle     signal_arguments() in task_events.cpp
+//   signal_discard           the thread's id, its process's id, the signal
+//   the other events         no arguments
+// clang-format off
+#define DT_TASK_EVENTS(X) /* X(event, the probe's name) */                               \
+    X(create, "create")           X(start, "start")                                      \
+    X(lwp_create, "lwp-create")   X(lwp_start, "lwp-start")   X(lwp_exit, "lwp-exit")    \
+    X(exec_success, "exec-success")                           X(exit, "exit")            \
+    X(fault, "fault")             X(signal_handle, "signal-handle")                      \
+    X(signal_discard, "signal-discard")
+// clang-format on
+enum class TaskEvent : std::uint8_t {
+#define X(event, name) event,
+    DT_TASK_EVENTS(X)
+#undef X
+};
+constexpr std::size_t n_task_events = 0
+#define X(event, name) +1
+    DT_TASK_EVENTS(X)
+#undef X
+    ;
+// The probe of each event. 0 means that the event has no probe.
+using TaskProbes = std::array<std::uint32_t, n_task_events>;
+// Set in the argument of `create`. The new process is a copy of the current process.
+constexpr std::uint64_t new_process = std::uint64_t{1} << 32;
+
+// The probes of each system call, by its number. 0 means that there is no probe.
+struct CallProbes {
+    std::array<std::uint32_t, DT_RT_SYSCALLS> entry{}, ret{};
+    bool operator==(const CallProbes&) const = default;
 };
 
 // How a site fires (dtrace -x mechanism).
@@ -356,6 +413,12 @@ public:
     // last probe of a tracepoint is removed. Ignores unknown sites.
     Result<Ok> remove(pid_t pid, std::span<const Site> sites);
 
+    // Sets the probes that fire at instructions that can make any system call, in all
+    // targets of the session. Does nothing if they have not changed.
+    Result<Ok> set_call_probes(const CallProbes& probes);
+    // Sets the probes that fire for the events of the process's tasks.
+    Result<Ok> set_task_probes(pid_t pid, const TaskProbes& probes);
+
     // Follows children that the process forks later: they and their own children become
     // targets. `what` selects their probes. `exec` selects the processes that remain
     // targets when they execute another program. Such a process waits after the exec
@@ -440,6 +503,7 @@ private:
     std::vector<std::byte> inbox_;
     std::deque<AgentEvent> events_;
     std::size_t events_bytes_ = 0;           // memory of events_
+    CallProbes call_probes_;                 // that were set last
     std::map<pid_t, std::uint32_t> n_execs_; // execs that next_event() has reported
     std::optional<std::vector<std::byte>> reply_;
     std::size_t n_unread_ = 0; // the number of replies that will be discarded

@@ -27,7 +27,7 @@ namespace dt::agent {
 // clang-format off
 #define AGENT_REQUESTS(X) /* X(name); dispatched by Agent::answer() */ \
     X(set_arena) X(expect) X(create) X(grab) X(plan) X(plant) X(remove) X(resume) \
-    X(resume_libraries) X(detach) X(kill) X(profile) X(follow) X(put_back) X(confine) X(release)
+    X(resume_libraries) X(detach) X(kill) X(profile) X(follow) X(put_back) X(confine) X(release) X(tasks) X(calls)
 // clang-format on
 
 enum Word : std::uint32_t {
@@ -59,9 +59,9 @@ constexpr std::uint32_t protocol_number()
         add(static_cast<std::uint8_t>(c));
     AGENT_REQUESTS(X)
 #undef X
-    for (std::size_t n :
-         {sizeof(Site), sizeof(ForgottenProbe), sizeof(SeenText), sizeof(StaticFacts),
-          sizeof(dt_operand), sizeof(ProfileTimer), sizeof(dt_rt_config)})
+    for (std::size_t n : {sizeof(Site), sizeof(ForgottenProbe), sizeof(SeenText),
+                          sizeof(StaticFacts), sizeof(dt_operand), sizeof(ProfileTimer),
+                          sizeof(TaskProbes), sizeof(CallProbes), sizeof(dt_rt_config)})
         add(static_cast<std::uint32_t>(n));
     return hash;
 }

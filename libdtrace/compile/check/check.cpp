@@ -236,6 +236,9 @@ void Checker::clause_rules(const Node& call)
     bool destructive = std::strchr(call.ident->flags, 'W') != nullptr;
     if (destructive)
         clause_->destructive = true;
+    // system() and freopen() record data, and run in the consumer.
+    if (destructive && !data)
+        clause_->changes_target = true;
 
     switch (call.ident->id) {
     case DTRACEACT_COMMIT:

@@ -101,8 +101,9 @@ void Checker::assign_target(NodePtr& slot, bool plain)
         ident->referenced = ident->referenced || !plain;
     } else if (node.kind == NodeKind::Index && node.left->kind == NodeKind::Ident &&
                node.left->text.find('`') == std::string::npos &&
-               !find_variable_row(node.left->text) &&
-               symbols_.inlines.count(node.left->text) == 0) {
+               (node.left->scope != Scope::Global ||
+                (!find_variable_row(node.left->text) &&
+                 symbols_.inlines.count(node.left->text) == 0))) {
         Ident* ident = find_variable(node.left->scope, node.left->text);
         if (!ident)
             ident = target_variable(*node.left, IdentKind::AssocArray);

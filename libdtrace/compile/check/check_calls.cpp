@@ -71,12 +71,13 @@ Ident* Checker::resolve_function(Node& node)
             ident->flags = row->where;
         }
         if (std::strcmp(row->where, "WRITE") == 0 && clause_)
-            clause_->destructive = true;
+            clause_->destructive = clause_->changes_target = true;
         uses(*ident, node.at);
         return node.ident = ident.get();
     }
     if (const ActionRow* row = find_action_row(name)) {
-        const bool of_kernel = has_flag(row->flags, 'K');
+        const bool of_kernel = has_flag(row->flags, 'K') &&
+                               !(row->kind == DTRACEACT_STACK && has_sampled_stack());
         if (of_kernel)
             uses_kernel();
         if (of_kernel && !options_.kernel)

@@ -162,6 +162,7 @@ private:
     std::optional<std::int64_t> kernel_enumerator(std::string_view name);
     const Type* kernel_type_of(std::string_view name);
     void uses_kernel();
+    bool has_sampled_stack() const;
 
     // Defined in check_structures.cpp:
     bool is_builtin_variable(std::string_view name) const;

@@ -18,6 +18,16 @@ void Checker::uses_kernel()
         clause_->needs_kernel = true;
 }
 
+// Returns whether samples without the kernel module provide the clause with the kernel's
+// stack.
+bool Checker::has_sampled_stack() const
+{
+    return options_.machine_samples && clause_ != nullptr &&
+           std::all_of(
+               clause_->probes.begin(), clause_->probes.end(),
+               [](const ProbeSpec& spec) { return spec.name.starts_with("profile-"); });
+}
+
 // Returns the type of a builtin from the kernel's type data. Returns null if the
 // builtin's row contains the type, or if the type is not found.
 const Type* Checker::kernel_type_of(std::string_view name)

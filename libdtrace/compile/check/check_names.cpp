@@ -39,7 +39,9 @@ Ident* Checker::make_variable(Scope scope, const std::string& name, IdentKind ki
 
 Ident* Checker::builtin(const VariableRow& row, Place at)
 {
-    if (row.source == VariableRow::Source::KERNEL) {
+    const bool is_of_stack = row.id == DIF_VAR_caller || row.id == DIF_VAR_stackdepth;
+    if (row.source == VariableRow::Source::KERNEL &&
+        !(is_of_stack && has_sampled_stack())) {
         if (!options_.kernel)
             fail(Tag::VAR_UNSUP, at, std::string(row.name) + ": " + needs_module);
         uses_kernel();

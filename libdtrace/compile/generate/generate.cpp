@@ -38,6 +38,7 @@ CompiledClause generate_clause(const Clause& clause, const CompileContext& conte
     out.source = source.source(clause.at);
     out.default_action = clause.default_action;
     out.destructive = clause.destructive;
+    out.changes_target = clause.changes_target;
     out.needs_kernel = clause.needs_kernel;
     out.descriptions = clause.descriptions;
     out.names = clause.names;

@@ -320,6 +320,7 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
     for (const Enabling& each : state.enabled)
         needs.add(each);
     dt_arena_config config = arena_config(state.options, needs);
+    config.has_stack = state.samples_in_consumer();
     Layout layout = layout_of(config);
 
     Room room;

@@ -12,6 +12,7 @@ BackendFacts backend_facts(const SessionState& state)
     facts.module_wanted = state.options.mechanism == MechanismOption::uprobe;
     facts.named_targets = state.has_own_targets();
     facts.process_probes = state.awaits_statics();
+    const bool syscalls_in_targets = state.syscalls_fire_in_targets();
     for (const Enabling& each : state.enabled) {
         facts.kernel_probes |= each.prog->program->needs_kernel;
         // A description of a kernel provider counts even if no probe matches. A module
@@ -23,10 +24,15 @@ BackendFacts backend_facts(const SessionState& state)
         for (const auto& ids : each.prog->matched)
             for (std::uint32_t id : ids) {
                 const ProbeInfo& probe = state.registry.at(id);
-                facts.kernel_probes |= state.providers.of_kernel(id) != nullptr;
+                const bool call_in_target =
+                    syscalls_in_targets && (probe.owner == &state.providers.syscall ||
+                                            probe.owner == &state.providers.tasks);
+                facts.kernel_probes |=
+                    !call_in_target && state.providers.of_kernel(id) != nullptr;
                 facts.profile_probes |= probe.name.starts_with("profile-");
                 facts.tick_probes |= probe.name.starts_with("tick-");
-                facts.process_probes |= probe.owner == &state.providers.pid ||
+                facts.process_probes |= call_in_target ||
+                                        probe.owner == &state.providers.pid ||
                                         probe.owner == &state.providers.usdt;
             }
     }

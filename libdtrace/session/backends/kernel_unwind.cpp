@@ -3,47 +3,13 @@
 
 #include "base/clock_ns.hpp"
 #include "libdtrace/session/debug.hpp"
-#include "process/unwind_table.hpp"
+#include "libdtrace/session/unwind_rules.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 
-static_assert(int{DTK_UNWIND_OUTERMOST} == int{DT_RT_FROM_NONE} &&
-              int{DTK_UNWIND_RSP} == int{DT_RT_FROM_RSP} &&
-              int{DTK_UNWIND_RBP} == int{DT_RT_FROM_RBP} &&
-              int{DTK_UNWIND_AT_RBP} == int{DT_RT_FROM_AT_RBP} &&
-              int{DTK_UNWIND_CFA} == int{DT_RT_FROM_CFA});
-
 namespace dt {
-
-static dtk_unwind_rule rule_of(const UnwindRow& row)
-{
-    dtk_unwind_rule rule{};
-    rule.at = static_cast<dt_u32>(row.offset);
-    rule.from = row.kind == UnwindRow::signal ? DTK_UNWIND_SIGNAL : DTK_UNWIND_NONE;
-    if (row.kind != UnwindRow::rule || row.how.from > DT_RT_FROM_CFA)
-        return rule;
-    rule.cfa = row.how.cfa;
-    rule.rbp = row.how.rbp;
-    rule.from = row.how.from;
-    rule.rbp_from = row.how.rbp_from;
-    return rule;
-}
-
-// Returns the unwind rules of a file. Code at offsets of 4 GiB or more has no rules.
-static std::vector<dtk_unwind_rule> rules_of(Fd file)
-{
-    std::vector<dtk_unwind_rule> rules;
-    for (const UnwindRow& row : jailed_unwind_rows(std::move(file))) {
-        if (row.offset >> 32 != 0 || (!rules.empty() && row.offset < rules.back().at))
-            break;
-        if (!rules.empty() && row.offset == rules.back().at)
-            rules.pop_back(); // the previous rule covers no code
-        rules.push_back(rule_of(row));
-    }
-    return rules;
-}
 
 std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& text)
 {
@@ -58,7 +24,7 @@ std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& te
         tables_.erase(known);
         return 0;
     }
-    auto rules = rules_of(std::move(file));
+    const auto rules = compact_rules(jailed_unwind_rows(std::move(file)));
     if (rules.empty())
         return 0;
     auto given = device_.add_table(rules);

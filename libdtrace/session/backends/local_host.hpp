@@ -22,6 +22,9 @@ private:
     dt_host host_{};
 };
 
+// Returns the shard at which a host that runs in the consumer begins to search.
+std::uint32_t shard_for(const void* arena, std::uint32_t cpu);
+
 // Returns 1 if any process has a thread with this id, or if the id stands for a CPU
 // (DTK_IS_CPU). The engine uses this to find shards whose owners have exited.
 int thread_alive(dt_u32 tid);

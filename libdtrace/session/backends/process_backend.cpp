@@ -6,6 +6,7 @@
 #include "libdtrace/session/backends/shared_variables.hpp"
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/on_cpu.hpp"
+#include "libdtrace/session/sampling/sample_contents.hpp"
 #include "libdtrace/session/sites.hpp"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ static constexpr std::uint64_t aggsize_of_processes = 6 << 20;
 ProcessBackend::~ProcessBackend()
 {
     timer_thread_.stop();
+    (void)profiler_.stop();
 }
 
 std::uint64_t ProcessBackend::default_aggsize() const
@@ -218,25 +220,13 @@ int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t claus
     return 0;
 }
 
-// Returns whether a probe fires only in clauses that this process executes. ERROR and
-// sampled probes also fire in targets.
-bool ProcessBackend::fires_here(std::uint32_t id) const
-{
-    const ProbeInfo& probe = s_.registry.at(id);
-    if (probe.provider == "dtrace")
-        return probe.name != "ERROR";
-    const auto& timers = s_.providers.profile.timers();
-    const auto timer = timers.find(id);
-    return timer != timers.end() && !timer->second.per_cpu;
-}
-
 // Makes the consumer accept a probe's records only from the arena of its process's
 // domain. The probes of this process fire in the first arena.
 void ProcessBackend::bind(std::uint32_t id)
 {
     if (!has_own_arena_)
         return;
-    if (fires_here(id))
+    if (s_.fires_in_consumer(id))
         return s_.consumer->bind_probe(id, 0);
     const ProcessProbe* probe = s_.probes.probe(id);
     if (probe == nullptr)
@@ -323,15 +313,24 @@ int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites
     // The process may not have been a target when the probes were enabled.
     for (const Site& site : sites)
         bind(site.probe);
+    AgentClient& agent = *s_.processes.agent_of(process);
+    if (auto set = agent.set_call_probes(s_.providers.syscall.call_probes()); !set) {
+        if (set.error().code == Code::gone)
+            return 0;
+        return s_.fail(set.error());
+    }
     const Mechanism mechanism =
         process.breakpoints_only ? Mechanism::int3 : mechanism_of(s_.options);
-    auto planted = s_.processes.agent_of(process)->plant(process.pid, sites, mechanism,
-                                                         seen_text(process), statics);
+    auto planted =
+        agent.plant(process.pid, sites, mechanism, seen_text(process), statics);
     if (!planted) {
         if (planted.error().code == Code::gone)
             return 0; // the process has exited, which is reported as an event
         return s_.fail(planted.error());
     }
+    if (int failed = set_task_probes(process, s_.providers.tasks.enabled_events());
+        failed != 0)
+        return failed;
     debug("process %d: %zu sites, %u planted, %zu refused, %zu gone", process.pid,
           sites.size(), planted->n_planted, planted->refused.size(),
           planted->gone.size());
@@ -347,7 +346,11 @@ int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites
     for (std::uint32_t i = 0; i < sites.size(); i++) {
         if (gone != planted->gone.end() && *gone == i) {
             ++gone;
-            process.unplanted.push_back(sites[i].probe);
+            if (!is_call(sites[i].kind))
+                process.unplanted.push_back(sites[i].probe);
+        } else if (is_call(sites[i].kind)) {
+            s_.providers.syscall_sites.set_planted(process.pid, sites[i].at,
+                                                   sites[i].probe, true);
         } else {
             s_.probes.probe(sites[i].probe)->set_planted(sites[i].at, true);
         }
@@ -358,13 +361,34 @@ int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites
     return 0;
 }
 
+int ProcessBackend::set_task_probes(ps_prochandle& process, const TaskProbes& probes)
+{
+    if (!std::exchange(process.has_task_probes, probes != TaskProbes{}) &&
+        !process.has_task_probes)
+        return 0;
+    for (const std::uint32_t probe : probes)
+        if (probe != 0)
+            bind(probe);
+    auto set = s_.processes.agent_of(process)->set_task_probes(process.pid, probes);
+    return set || set.error().code == Code::gone ? 0 : s_.fail(set.error());
+}
+
 void ProcessBackend::unplant(ps_prochandle& process)
 {
+    if (set_task_probes(process, {}) != 0)
+        s_.complain(s_.error_text);
     std::vector<Site> sites;
     for (std::uint32_t id : s_.probes.of_process(process.pid)) {
         for (ProbeSite& at : s_.probes.probe(id)->sites)
             if (std::exchange(at.planted, false))
                 sites.push_back(site_of(id, at));
+    }
+    for (const auto& [at, probe] : s_.providers.syscall_sites.planted(process.pid)) {
+        Site site;
+        site.at = at;
+        site.probe = probe;
+        sites.push_back(site);
+        s_.providers.syscall_sites.set_planted(process.pid, at, probe, false);
     }
     if (auto removed = s_.processes.agent_of(process)->remove(process.pid, sites);
         !removed && removed.error().code != Code::gone)
@@ -382,7 +406,8 @@ void ProcessBackend::fire(std::uint32_t probe)
 void ProcessBackend::report_sampled()
 {
     for (const auto& [id, timer] : s_.providers.profile.timers()) {
-        if (!timer.per_cpu || !s_.registry.at(id).enabled || s_.has_own_targets())
+        if (!timer.per_cpu || !s_.registry.at(id).enabled || s_.has_own_targets() ||
+            s_.samples_in_consumer())
             continue;
         const auto n =
             std::count_if(s_.processes.all().begin(), s_.processes.all().end(),
@@ -391,20 +416,41 @@ void ProcessBackend::report_sampled()
             s_.processes.agents().at(0) == nullptr ? "only dtrace itself is"
             : n == 1                               ? "only the traced process is"
                      : "only the " + std::to_string(n) + " traced processes are";
-        s_.complain(std::string(s_.registry.at(id).name) + ": " + what +
-                    " sampled; sampling all processes requires the kernel module, and "
-                    "sampling a process requires -p or -c");
+        s_.complain(
+            std::string(s_.registry.at(id).name) + ": " + what +
+            " sampled; sampling all processes requires root, CAP_PERFMON, "
+            "kernel.perf_event_paranoid of 0 or less, or the kernel module, and "
+            "sampling a process requires -p or -c");
         return;
     }
+}
+
+// Returns the targets of profile-n probes that fire in this process. Returns nullopt if
+// they sample all processes.
+std::optional<SampledTargets> ProcessBackend::sampled_targets() const
+{
+    if (!s_.has_own_targets())
+        return std::nullopt;
+    const FollowOption follow = s_.options.follow;
+    const bool execs = follow == FollowOption::exec;
+    SampledTargets targets(execs || follow == FollowOption::fork, execs);
+    for (const auto& process : s_.processes.all())
+        if (process->is_held())
+            targets.add(process->pid, execs || (process->kind == TargetKind::created &&
+                                                follow != FollowOption::none));
+    return targets;
 }
 
 int ProcessBackend::start_timers()
 {
     std::vector<Timer> timers;
+    std::vector<PerfTimer> in_consumer;
     for (const auto& [id, timer] : s_.providers.profile.timers()) {
         if (!s_.registry.at(id).enabled)
             continue;
-        if (timer.per_cpu && s_.processes.agents().at(0) != nullptr)
+        if (timer.per_cpu && s_.samples_in_consumer())
+            in_consumer.push_back({timer.probe, timer.interval_ns});
+        else if (timer.per_cpu && s_.processes.agents().at(0) != nullptr)
             sampled_.push_back({timer.probe, 0, timer.interval_ns});
         else
             timers.push_back(timer);
@@ -420,6 +466,12 @@ int ProcessBackend::start_timers()
             if (auto set = agent->profile(sampled_);
                 !set && set.error().code != Code::gone)
                 return s_.fail(set.error());
+    if (!in_consumer.empty())
+        if (auto started =
+                profiler_.start(s_.arena->base(), in_consumer, sample_contents(s_),
+                                sampled_targets(), [this] { copy_variables(); });
+            !started)
+            return s_.fail(started.error());
     // The timer thread needs a LocalHost of its own.
     auto started = timer_thread_.start(std::move(timers), [this](const Timer& timer) {
         thread_local std::unique_ptr<LocalHost> clock_host;
@@ -443,6 +495,8 @@ int ProcessBackend::start_timers()
 void ProcessBackend::stop_timers()
 {
     timer_thread_.stop();
+    if (const std::string lost = profiler_.stop(); !lost.empty())
+        s_.complain(lost);
     if (sampled_.empty())
         return;
     for (AgentClient* agent : s_.processes.agents().all()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Probes that fire in processes: in dtrace itself (BEGIN, END, tick), in the
-// ptrace-agent (breakpoints), and in the targets (jumps into the injected runtime).
+// Probes that fire in processes: in dtrace itself (BEGIN, END, tick, and profile without
+// named targets), in the ptrace-agent (breakpoints), and in the targets (jumps into the injected runtime).
 //
 // Each trust domain has its own agent and its own arena, so that targets share memory
 // only with targets of their domain. All arenas have the same program part. If a probe
@@ -18,6 +18,7 @@
 #include "libdtrace/session/backends/backend.hpp"
 #include "libdtrace/session/backends/local_host.hpp"
 #include "libdtrace/session/backends/timer_thread.hpp"
+#include "libdtrace/session/sampling/machine_profiler.hpp"
 #include "libdtrace/session/site_reports.hpp"
 
 #include <memory>
@@ -61,18 +62,21 @@ public:
     bool can_return_memory() const override { return !arena_is_charged_to_us_; }
 
 private:
+    // Sets the probes of the process's tasks. Returns -1 if this fails.
+    int set_task_probes(ps_prochandle& process, const TaskProbes& probes);
     int prepare(std::size_t domain);
     void retire(std::size_t domain);
     Result<ArenaMemory*> arena_for(std::size_t agent);
-    bool fires_here(std::uint32_t id) const;
     void copy_variables();
     void touch(ArenaMemory& arena);
     bool has_little_memory(pid_t pid) const;
     void report_sampled();
+    std::optional<SampledTargets> sampled_targets() const;
 
     SiteReports& reports_;
     std::unique_ptr<LocalHost> host_;
     TimerThread timer_thread_;
+    MachineProfiler profiler_;
     std::set<std::size_t> prepared_; // domains for which prepare() was called
     // The domain whose targets use the first arena (Processes::arena_of()).
     std::optional<std::size_t> user_of_first_arena_;

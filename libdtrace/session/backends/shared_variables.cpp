@@ -20,15 +20,11 @@ struct Uses {
     std::set<std::uint32_t> arrays_read, arrays_written; // associative arrays
 };
 
-// Returns whether the clause can fire only at BEGIN, END and tick probes.
+// Returns whether the clause can fire only at probes of the consumer, such as BEGIN, END and
+// tick.
 bool is_of_consumer(const SessionState& state, const dtrace_prog& prog, std::size_t k)
 {
-    const auto& timers = state.providers.profile.timers();
-    auto is_own = [&timers](std::uint32_t id) {
-        auto timer = timers.find(id);
-        return id == probe_begin || id == probe_end ||
-               (timer != timers.end() && !timer->second.per_cpu);
-    };
+    auto is_own = [&state](std::uint32_t id) { return state.fires_in_consumer(id); };
     const auto& ids = prog.matched[k];
     const auto& specs = prog.program->clauses[k].probes;
     return !ids.empty() && std::all_of(ids.begin(), ids.end(), is_own) &&

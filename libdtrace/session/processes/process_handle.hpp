@@ -79,6 +79,7 @@ struct ps_prochandle {
     // the next search for libraries, or 0. pause_ns is the pause after that search.
     std::uint64_t search_ns = 0, pause_ns = 0;
     bool breakpoints_only = false; // set by ProcessBackend::choose_mechanism()
+    bool has_task_probes = false;  // the agent fires probes for its tasks
     bool has_breakpoints = false;  // some of its probes fire through breakpoints
     std::string unmatched;         // the executed program, if no probe matches in it
     std::uint64_t executed_ns = 0; // monotonic time at which it executed `unmatched`

@@ -310,6 +310,30 @@ std::string Processes::umod(std::uint64_t pid, std::uint64_t addr)
     return symbols != nullptr ? symbols->format_module({addr}) : hex_text(addr);
 }
 
+std::uint64_t Processes::usym_begin(std::uint64_t pid, std::uint64_t addr)
+{
+    const ProcessSymbols* symbols = known_symbols(pid);
+    return symbols != nullptr ? addr - symbols->lookup({addr}).offset : addr;
+}
+
+std::uint64_t Processes::umod_begin(std::uint64_t pid, std::uint64_t addr)
+{
+    const ProcessSymbols* symbols = known_symbols(pid);
+    const Module* module = symbols != nullptr ? symbols->module_at({addr}) : nullptr;
+    return module != nullptr ? module->begin.value : addr;
+}
+
+std::uint64_t Processes::ksym_begin(std::uint64_t addr)
+{
+    const auto found = kernel_.at(addr);
+    return found ? addr - found->offset : addr;
+}
+
+std::uint64_t Processes::kmod_begin(std::uint64_t addr)
+{
+    return kernel_.module_begin(addr);
+}
+
 std::string Processes::kaddr(std::uint64_t addr)
 {
     return kernel_.format_address(addr);

@@ -92,6 +92,10 @@ public:
 
     std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;
     std::string usym(std::uint64_t pid, std::uint64_t addr) override;
+    std::uint64_t usym_begin(std::uint64_t pid, std::uint64_t addr) override;
+    std::uint64_t umod_begin(std::uint64_t pid, std::uint64_t addr) override;
+    std::uint64_t ksym_begin(std::uint64_t addr) override;
+    std::uint64_t kmod_begin(std::uint64_t addr) override;
     std::string umod(std::uint64_t pid, std::uint64_t addr) override;
     // The kernel's symbols are here because a Symbolizer also names kernel addresses.
     KernelSymbols& kernel() { return kernel_; }

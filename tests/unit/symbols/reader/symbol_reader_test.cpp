@@ -317,7 +317,9 @@ TEST(SymbolReader, RequestsMayBePostedBeforeTheReaderNeedsAFile)
         EXPECT_TRUE(read_functions(names, table)) << path;
         EXPECT_NE(table.find(path == libc ? "malloc" : "main"), nullptr) << path;
     }
-    EXPECT_GT(n_wanted, 0); // the debug file of libc
+#ifndef __SANITIZE_ADDRESS__ // a build with the sanitizer opens files itself
+    EXPECT_GT(n_wanted, 0);  // the debug file of libc
+#endif
 }
 
 TEST(SymbolReader, LimitsTheTimeOfARequest)

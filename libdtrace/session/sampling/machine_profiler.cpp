@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/sampling/machine_profiler.hpp"
+
+#include "base/no_signals.hpp"
+#include "libdtrace/session/sampling/perf_sample.hpp"
+#include "libdtrace/session/sampling/sample_host.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace dt {
+
+// Samples that wait for the firing thread. Later ones are lost.
+static constexpr std::size_t max_queued_bytes = std::size_t{256} << 20;
+static constexpr int read_interval_ms = 50;
+// The time that stop() waits for the firing thread.
+static constexpr std::chrono::seconds longest_end{5};
+
+Result<Ok> MachineProfiler::start(void* arena, std::span<const PerfTimer> timers,
+                                  const PerfOptions& options,
+                                  std::optional<SampledTargets> targets,
+                                  std::function<void()> fired)
+{
+    auto opened = PerfEvents::open(timers, options);
+    if (!opened)
+        return opened.error();
+    wake_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake_)
+        return errno_error("create the profiler's eventfd");
+    events_.emplace(std::move(*opened));
+    targets_ = std::move(targets);
+    fired_ = std::move(fired);
+    events_->start();
+    try {
+        const NoSignals here;
+        reader_ = std::thread([this] { read(); });
+        firer_ = std::thread([this, arena] { fire(arena); });
+    } catch (const std::system_error& error) {
+        (void)stop();
+        return errno_error("start the profiler's threads", error.code().value());
+    }
+    return Ok{};
+}
+
+void MachineProfiler::read()
+{
+    while (!stopping_) {
+        events_->wait(wake_.get(), read_interval_ms);
+        if (!stopping_)
+            add(events_->read());
+    }
+    events_->stop();
+    add(events_->read());
+    const std::lock_guard lock(lock_);
+    is_read_to_end_ = true;
+    changed_.notify_all();
+}
+
+void MachineProfiler::add(PerfBatch batch)
+{
+    if (batch.records().empty())
+        return;
+    const std::lock_guard lock(lock_);
+    if (queued_bytes_ + batch.bytes() > max_queued_bytes) {
+        n_lost_ += batch.records().size();
+        return;
+    }
+    queued_bytes_ += batch.bytes();
+    queue_.push_back(std::move(batch));
+    changed_.notify_all();
+}
+
+// Returns the next batch. Returns nullopt after the last one.
+std::optional<PerfBatch> MachineProfiler::next()
+{
+    std::unique_lock lock(lock_);
+    changed_.wait(lock, [this] { return !queue_.empty() || is_read_to_end_; });
+    if (queue_.empty() || giving_up_)
+        return std::nullopt;
+    PerfBatch batch = std::move(queue_.front());
+    queue_.pop_front();
+    queued_bytes_ -= batch.bytes();
+    return batch;
+}
+
+void MachineProfiler::fire(SampleHost& host, const PerfSample& sample)
+{
+    if (targets_ && !targets_->contains(sample.pid))
+        return;
+    host.fire(events_->probe_of(sample.event), sample);
+    ++n_fired_;
+    fired_();
+}
+
+void MachineProfiler::change(SampleHost& host, const PerfTaskEvent& event)
+{
+    host.change(event);
+    if (targets_)
+        targets_->change(event);
+}
+
+void MachineProfiler::lose(SampleHost& host, std::uint64_t n_records)
+{
+    n_lost_ += n_records;
+    host.forget_processes();
+}
+
+void MachineProfiler::fire(void* arena)
+{
+    SampleHost host(arena);
+    while (const auto batch = next()) {
+        for (const PerfBatch::Record& record : batch->records()) {
+            if (giving_up_)
+                break;
+            if (const auto sample = sample_in(record.bytes, events_->options()))
+                fire(host, *sample);
+            else if (const auto event = task_event_in(record.bytes))
+                change(host, *event);
+            else if (const std::uint64_t n = lost_in(record.bytes); n != 0)
+                lose(host, n);
+        }
+    }
+    const std::lock_guard lock(lock_);
+    has_fired_all_ = true;
+    changed_.notify_all();
+}
+
+std::string MachineProfiler::stop()
+{
+    if (!reader_.joinable()) {
+        events_.reset();
+        return {};
+    }
+    stopping_ = true;
+    const std::uint64_t one = 1;
+    // The counter of the eventfd cannot overflow, because this is the only write.
+    (void)!::write(wake_.get(), &one, sizeof one);
+    reader_.join();
+    if (firer_.joinable()) {
+        std::unique_lock lock(lock_);
+        giving_up_ =
+            !changed_.wait_for(lock, longest_end, [this] { return has_fired_all_; });
+        for (const PerfBatch& batch : queue_)
+            n_lost_ += batch.records().size();
+        lock.unlock();
+        firer_.join();
+    }
+    events_.reset();
+    if (n_lost_ == 0)
+        return {};
+    return "profile: " + std::to_string(n_lost_) + " of " +
+           std::to_string(n_fired_ + n_lost_) +
+           " samples were lost, because they were taken faster than they could be "
+           "processed; use a lower rate to get all samples";
+}
+
+} // namespace dt
