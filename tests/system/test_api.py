@@ -158,6 +158,9 @@ def headers_compile_as_c_and_as_cpp(t):
                                   capture_output=True)
             equal((done.returncode, done.stderr), (0, ""), f"{header} alone")
 
+COMMANDS = ("dtrace", "lockstat", "dtruss", "opensnoop", "rwsnoop", "iosnoop", "execsnoop", "errinfo", "procsystime",
+            "hotuser", "funclat", "dapptrace", "dappprof")
+
 def exactly_the_expected_files_are_installed(t):
     prefix = install(t, "prefix")
     files = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*")
@@ -172,8 +175,8 @@ def exactly_the_expected_files_are_installed(t):
                   "include/dtrace/usdt_names.h",
                   "cmake/dtrace-usdt/dtrace-usdt-config-version.cmake", "cmake/dtrace-usdt/dtrace-usdt-config.cmake", "libdtrace.so", "libdtrace.so.N", "libdtrace.so.N", "libdtrace-usdt.a",
                   "libdtrace-usdt.so", "libdtrace-usdt.so.N", "libdtrace-usdt.so.N", "pkgconfig/dtrace-usdt.pc",
-                  "pkgconfig/libdtrace.pc", "pkgconfig/libdtrace-usdt.pc", "sbin/dtrace", "sbin/lockstat",
-                  "share/man/man1/dtrace.1", "share/man/man1/lockstat.1",
+                  "pkgconfig/libdtrace.pc", "pkgconfig/libdtrace-usdt.pc", "share/dtrace/common.sh",
+                  *(f"sbin/{command}" for command in COMMANDS), *(f"share/man/man1/{command}.1" for command in COMMANDS),
                   *python]))
     # No file may refer to the build directory, which may be deleted.
     for name in files:

@@ -163,7 +163,7 @@ def runs_as_printed(t, path, at_least, shows_all=False):
     reader = subprocess.Popen([sys.executable, "-c", READER], stdout=subprocess.PIPE, text=True)
     with held(reader), Shell(folder) as shell:
         reader.stdout.readline()
-        shell.run(f"PATH={t.build}/cmd/dtrace:$PATH")
+        shell.run(f"PATH={t.build}/cmd/dtrace:{t.build}/cmd/dtruss:{t.build}/cmd/tools:$PATH")
         for command in found:
             text = command.text
             if f"-p {PID}" in text:
@@ -205,7 +205,7 @@ def the_commands_of_the_tutorial_print_the_output_that_it_shows(t):
 
 def the_commands_for_users_of_other_tools_run(t):
     need("gcc", "python3")
-    runs_as_printed(t, "docs/coming-from.md", 15)
+    runs_as_printed(t, "docs/coming-from.md", 17)
 
 def links_between_the_documents_have_a_target(t):
     for path in (TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))):

@@ -46,6 +46,20 @@ def of_another_user(t, name, uid=65534):
         subprocess.run(["install", "-m", "755", t.victim(name), str(program)], check=True)
     return [*(as_nobody(uid) if os.geteuid() == 0 else ()), str(program)]
 
+def program_of(t, name, text, *flags):
+    """Compiles the text of a C program. Returns the path of the program."""
+    need("gcc")
+    source, program = t.scratch / f"{name}.c", t.scratch / name
+    source.write_text(text)
+    subprocess.run(["gcc", "-O2", "-pthread", *flags, "-o", program, source], check=True)
+    return program
+
+def tagged_lines(t, clauses, *options, command):
+    """Traces a command from its first instruction, with -q. Returns the lines of output that begin with "D "."""
+    done = t.run("-qn", clauses, "-x", "evaltime=exec", *options, "-c", str(command))
+    equal(done.returncode, 0, done.stderr)
+    return [line[2:] for line in done.stdout.splitlines() if line.startswith("D ")]
+
 def children_called(pid, name):
     """Returns the children of a process that have this name: "ptrace-agent" or "dtrace-reader"."""
     children = []

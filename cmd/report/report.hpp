@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Prints the messages of lockstat(1) on stderr.
+// Prints the messages of a command on stderr. Each message begins with the name of the
+// command.
 #pragma once
 
 #include <dtrace.h>
 
-// Prints "lockstat: TEXT\n" on stderr.
+// Prints "NAME: TEXT\n" on stderr.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
-// Prints "lockstat: TEXT" on stderr. If there is a session, adds its last error and
+// Prints "NAME: TEXT" on stderr. If there is a session, adds its last error and
 // closes it. Then exits with status 1.
 [[noreturn, gnu::format(printf, 2, 3)]] void die(dtrace_hdl_t* session,
                                                  const char* format, ...);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report.hpp"
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -8,7 +9,7 @@
 static void say_all(const char* format, std::va_list args, const char* behind)
 {
     std::fflush(stdout);
-    std::fputs("lockstat: ", stderr);
+    std::fprintf(stderr, "%s: ", program_invocation_short_name);
     std::vfprintf(stderr, format, args);
     if (behind != nullptr)
         std::fprintf(stderr, ": %s", behind);
