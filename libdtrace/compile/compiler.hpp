@@ -54,9 +54,6 @@ struct CompileOptions {
     // Whether the session uses the kernel module. Otherwise, names that need the module
     // are refused.
     bool kernel = false;
-    // Whether profile-n samples all processes without the module. Clauses that only have
-    // such probes may then use the kernel's stack.
-    bool machine_samples = false;
 };
 
 class Compiler {

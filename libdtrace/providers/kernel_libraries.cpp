@@ -17,7 +17,8 @@ namespace {
 constexpr KernelLibrary of_kernel[] = {
 #include "kernel_libraries.inc"
 };
-constexpr KernelLibrary of_targets[] = {
+constexpr KernelLibrary without_kernel[] = {
+#include "recorded_libraries.inc"
 #include "target_libraries.inc"
 };
 
@@ -107,10 +108,10 @@ std::vector<KernelLibrary> kernel_libraries(const std::set<std::string>& provide
     return choose(of_kernel, providers, text);
 }
 
-std::vector<KernelLibrary> target_libraries(const std::set<std::string>& providers,
-                                            std::string_view text)
+std::vector<KernelLibrary>
+libraries_without_kernel(const std::set<std::string>& providers, std::string_view text)
 {
-    return choose(of_targets, providers, text);
+    return choose(without_kernel, providers, text);
 }
 
 } // namespace dt

@@ -45,7 +45,7 @@ ProviderAttributes SyscallProvider::attributes() const
 Provider::Outcome SyscallProvider::provide(const ProbeSpec& spec)
 {
     if (!part_means(spec.provider, "syscall") || !spec.module.empty() ||
-        (!in_kernel && !has_targets_()))
+        (!in_kernel && !is_usable_()))
         return {};
     for (const SyscallRow& row : syscall_rows) {
         if (!part_means(spec.function, row.name))

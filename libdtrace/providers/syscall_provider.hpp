@@ -2,7 +2,9 @@
 // The syscall provider: entry and return of every system call by its name.
 //
 // The probes fire in the kernel module, for all processes. Without the module, they fire
-// in the targets that the user has named (SyscallSites).
+// in the targets that the user has named (SyscallSites). If the user has named none, they
+// fire in the consumer, after the kernel has recorded the calls of all processes
+// (MachineProbes).
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
@@ -16,9 +18,9 @@ namespace dt {
 
 class SyscallProvider : public KernelProvider {
 public:
-    // has_targets() returns whether the user has named targets.
-    SyscallProvider(Registry& registry, std::function<bool()> has_targets)
-        : registry_(registry), has_targets_(std::move(has_targets))
+    // is_usable() returns whether the probes can fire without the kernel module.
+    SyscallProvider(Registry& registry, std::function<bool()> is_usable)
+        : registry_(registry), is_usable_(std::move(is_usable))
     {
     }
     std::string name() const override { return "syscall"; }
@@ -37,7 +39,7 @@ public:
 
 private:
     Registry& registry_;
-    std::function<bool()> has_targets_;
+    std::function<bool()> is_usable_;
     std::vector<CallProbe> known_; // all probes
 };
 

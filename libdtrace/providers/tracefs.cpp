@@ -6,13 +6,17 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <linux/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace dt {
 
-static Result<std::string> read_whole(const std::string& path)
+// Reads an entire file below a directory. The directory is ignored if the path is
+// absolute.
+static Result<std::string> read_whole(const std::string& path, int folder = AT_FDCWD)
 {
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    Fd fd(::openat(folder, path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd)
         return errno_error("open " + path);
     std::string text;
@@ -29,6 +33,22 @@ static Result<std::string> read_whole(const std::string& path)
     }
 }
 
+// Mounts tracefs without a path. Returns no descriptor if this user may not mount it.
+static Fd own_mount()
+{
+    const Fd system(static_cast<int>(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
+    if (!system || ::syscall(SYS_fsconfig, system.get(), FSCONFIG_CMD_CREATE, nullptr,
+                             nullptr, 0) != 0)
+        return {};
+    return Fd(static_cast<int>(
+        ::syscall(SYS_fsmount, system.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY)));
+}
+
+static bool is_mounted()
+{
+    return ::access("/sys/kernel/tracing/events", F_OK) == 0 || errno != ENOENT;
+}
+
 Result<std::string> read_tracefs(const std::string& file)
 {
     for (const char* root : {"/sys/kernel/tracing/", "/sys/kernel/debug/tracing/"}) {
@@ -36,6 +56,9 @@ Result<std::string> read_tracefs(const std::string& file)
         if (text || text.error().code != Code::not_found)
             return text;
     }
+    static const Fd mount = is_mounted() ? Fd() : own_mount();
+    if (mount)
+        return read_whole(file, mount.get());
     return Error{
         Code::not_found,
         "tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing"};

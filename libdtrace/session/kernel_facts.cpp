@@ -74,6 +74,7 @@ Probed KernelFacts::probed(const ProbeInfo& probe)
     if (probe.owner == &s_.providers.sdt)
         return tracepoint("", probe.name);
     if (dynamic_cast<const StableProvider*>(probe.owner) != nullptr ||
+        dynamic_cast<const RecordedProvider*>(probe.owner) != nullptr ||
         probe.owner == &s_.providers.tasks)
         return arguments(probe);
     if (probe.owner == &s_.providers.syscall)
@@ -84,11 +85,13 @@ Probed KernelFacts::probed(const ProbeInfo& probe)
 bool KernelFacts::load_libraries(std::string_view refused,
                                  const CompileLibrary& compile)
 {
-    if (s_.options.flags.nolibs || !(s_.kernel || s_.syscalls_fire_in_targets()))
+    if (s_.options.flags.nolibs ||
+        !(s_.kernel || s_.syscalls_fire_in_targets() || s_.can_record_events()))
         return false;
     bool any = false;
-    for (const KernelLibrary& one : s_.kernel ? kernel_libraries(wanted_, refused)
-                                              : target_libraries(wanted_, refused)) {
+    for (const KernelLibrary& one : s_.kernel
+                                        ? kernel_libraries(wanted_, refused)
+                                        : libraries_without_kernel(wanted_, refused)) {
         if (!tried_.insert(std::string(one.name) + ".d").second)
             continue;
         any = true;

@@ -85,18 +85,33 @@ std::string Matcher::why_not_in_process(const ProbeSpec& spec)
            " cannot be read: only its owner or root may read it";
 }
 
+std::string Matcher::hint_without_kernel(const std::string& provider)
+{
+    const bool fires_in_targets = provider == "syscall" || provider == "proc";
+    const bool is_recorded =
+        fires_in_targets || provider == "io" || provider == "sched";
+    if (!is_recorded)
+        return "; the " + provider + " provider needs the kernel: " + s_.why_no_kernel;
+    if (s_.can_record_events() || (fires_in_targets && s_.has_own_targets()))
+        return "; without the kernel module, the " + provider +
+               " provider has only the probes that dtrace -l -P " + provider +
+               " lists: " + s_.why_no_kernel;
+    const std::string permitted =
+        "root, CAP_PERFMON with a readable tracefs, or the kernel module: " +
+        s_.why_no_kernel;
+    if (!fires_in_targets)
+        return "; the " + provider + " provider needs " + permitted;
+    return "; name a process with -p or -c to trace its " +
+           std::string(provider == "syscall" ? "system calls"
+                                             : "threads, signals and programs") +
+           "; those of all processes need " + permitted;
+}
+
 // Returns why a description of a kernel provider matches nothing.
 std::string Matcher::kernel_hint(const ProbeSpec& spec)
 {
-    const bool is_syscall = spec.provider == "syscall";
-    if (!s_.kernel && !s_.has_own_targets() && (is_syscall || spec.provider == "proc"))
-        return "; name a process with -p or -c to trace its " +
-               std::string(is_syscall ? "system calls"
-                                      : "threads, signals and programs") +
-               "; those of all processes need the kernel: " + s_.why_no_kernel;
     if (!s_.kernel)
-        return "; the " + spec.provider +
-               " provider needs the kernel: " + s_.why_no_kernel;
+        return hint_without_kernel(spec.provider);
     if (spec.provider == "fbt")
         return s_.providers.fbt.hint(spec);
     return spec.provider == "sdt" ? s_.providers.sdt.hint() : "";

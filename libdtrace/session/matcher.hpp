@@ -22,6 +22,7 @@ public:
 
 private:
     std::string hint_for(const ProbeSpec& spec);
+    std::string hint_without_kernel(const std::string& provider);
     std::string kernel_hint(const ProbeSpec& spec);
     std::string why_not_in_process(const ProbeSpec& spec);
     std::string searched_text(const ProbeSpec& spec);

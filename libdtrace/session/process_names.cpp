@@ -82,8 +82,9 @@ static bool is_changed_clone(std::string_view name)
 std::variant<ProbedFunction, ArgumentTypes, std::string>
 ProcessNames::probed_function(std::uint32_t id)
 {
-    if (s_.registry.has(id) && (s_.providers.of_kernel(id) != nullptr ||
-                                s_.registry.at(id).owner == &s_.providers.tasks))
+    if (s_.registry.has(id) &&
+        (s_.providers.of_kernel(id) != nullptr || s_.is_recorded(id) ||
+         s_.registry.at(id).owner == &s_.providers.tasks))
         return kernel_.probed(s_.registry.at(id));
     const ProcessProbe* probe = s_.probes.probe(id);
     if (probe == nullptr || probe->sites.empty())

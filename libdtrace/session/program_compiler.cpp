@@ -95,6 +95,17 @@ std::optional<Environment::Match> ProgramCompiler::match(const ProbeSpec& spec)
     return matcher_.match(spec);
 }
 
+bool ProgramCompiler::samples_kernel_stack(const ProbeSpec& spec)
+{
+    if (spec.name.starts_with("profile-"))
+        return s_.can_sample_machine();
+    const bool may_be_in_target = spec.provider == "proc" || spec.provider == "syscall";
+    const bool is_recorded = may_be_in_target
+                                 ? !s_.has_own_targets()
+                                 : spec.provider == "io" || spec.provider == "sched";
+    return is_recorded && s_.can_record_events();
+}
+
 std::optional<Environment::Probed> ProgramCompiler::probed_function(std::uint32_t id)
 {
     return names_.probed_function(id);
@@ -154,7 +165,6 @@ CompileOptions ProgramCompiler::compile_options(uint_t cflags)
             static_cast<std::uint32_t>(s_.options.run_time(DTRACEOPT_maxframes));
     to.environment = this;
     to.kernel = s_.kernel.has_value();
-    to.machine_samples = s_.can_sample_machine();
     return to;
 }
 

@@ -10,6 +10,7 @@
 #include "libdtrace/providers/kernel_provider.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
 #include "libdtrace/providers/profile_provider.hpp"
+#include "libdtrace/providers/recorded_provider.hpp"
 #include "libdtrace/providers/sdt_provider.hpp"
 #include "libdtrace/providers/stable_provider.hpp"
 #include "libdtrace/providers/syscall_provider.hpp"
@@ -28,10 +29,14 @@ class Processes;
 
 class ProviderSet {
 public:
-    ProviderSet(Processes& processes, UsdtProvider::Candidates candidates);
+    // may_record() returns whether probes of all processes can fire in the consumer
+    // (RecordedProvider).
+    ProviderSet(Processes& processes, UsdtProvider::Candidates candidates,
+                std::function<bool()> may_record);
 
     std::span<Provider* const> list() const { return list_; }
     void set_kernel_usable(bool usable);
+    // Creates the probes of the kernel, or of its records.
     void provide_all_of_kernel();
     // Returns null for probes that do not fire in the kernel.
     KernelProvider* of_kernel(std::uint32_t probe) const;
@@ -55,6 +60,7 @@ public:
 private:
     StablePlaces stable_places_;
     std::vector<std::unique_ptr<StableProvider>> stable_;
+    RecordedProvider recorded_io_, recorded_proc_, recorded_sched_;
     std::vector<Provider*> list_;
 };
 

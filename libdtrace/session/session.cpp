@@ -122,7 +122,9 @@ int Session::go()
                        probe + ": actions such as raise(), stop() and copyout() are "
                                "not possible, because this program runs after each "
                                "sample was taken; name processes with -p or -c");
-    if (!s_.samples_in_consumer() && sample_contents(s_).kernel_stack &&
+    if (const std::string refused = refused_later(s_); !refused.empty())
+        return s_.fail(EACCES, refused);
+    if (!s_.samples_in_consumer() && profile_contents(s_).kernel_stack &&
         !s_.kernel.has_value())
         return s_.fail(ENXIO,
                        "stack(), caller and stackdepth in a profile-n probe need the "

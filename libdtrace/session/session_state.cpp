@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/session_state.hpp"
 
-#include "libdtrace/session/sampling/perf_events.hpp"
-#include "libdtrace/session/sampling/sample_contents.hpp"
-
 #include "libdtrace/session/debug.hpp"
+#include "libdtrace/session/sampling/perf_events.hpp"
+#include "libdtrace/session/sampling/recorded_events.hpp"
+#include "libdtrace/session/sampling/sample_contents.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -15,7 +15,9 @@ namespace dt {
 
 SessionState::SessionState(Listener& to)
     : listener(to),
-      providers(processes, [this](SearchScope scope) { return usdt_candidates(scope); })
+      providers(
+          processes, [this](SearchScope scope) { return usdt_candidates(scope); },
+          [this] { return can_record_events(); })
 {
     open_kernel();
 }
@@ -76,6 +78,22 @@ bool SessionState::can_sample_machine() const
     return *may_sample_machine_;
 }
 
+bool SessionState::can_record_events() const
+{
+    if (kernel.has_value())
+        return false;
+    if (!may_record_events_)
+        may_record_events_ = static_cast<bool>(RecordedEvents::check_permission());
+    return *may_record_events_;
+}
+
+bool SessionState::is_recorded(std::uint32_t probe) const
+{
+    const Provider* owner = registry.at(probe).owner;
+    return dynamic_cast<const RecordedProvider*>(owner) != nullptr ||
+           (owner == &providers.syscall && !kernel.has_value() && !has_own_targets());
+}
+
 bool SessionState::samples_in_consumer() const
 {
     return can_sample_machine() && (!has_own_targets() || needs_only_samples(*this));
@@ -83,7 +101,7 @@ bool SessionState::samples_in_consumer() const
 
 bool SessionState::fires_in_consumer(std::uint32_t probe) const
 {
-    if (probe == probe_begin || probe == probe_end)
+    if (probe == probe_begin || probe == probe_end || is_recorded(probe))
         return true;
     const auto& timers = providers.profile.timers();
     const auto timer = timers.find(probe);

@@ -74,8 +74,13 @@ struct SessionState {
     // Returns whether the user named processes, by -p or -c.
     bool has_own_targets() const;
     // Returns whether profile-n can sample all processes without the kernel module
-    // (sampling/machine_profiler.hpp).
+    // (sampling/machine_probes.hpp).
     bool can_sample_machine() const;
+    // Returns whether this process can fire probes after the kernel has recorded the
+    // events of all processes.
+    bool can_record_events() const;
+    // Returns whether a probe fires in this way.
+    bool is_recorded(std::uint32_t probe) const;
     // Returns whether profile-n fires in this process, after each sample was taken.
     // Otherwise, it fires in the targets.
     bool samples_in_consumer() const;
@@ -133,7 +138,8 @@ struct SessionState {
     bool active = false, stopped = false;
 
 private:
-    mutable std::optional<bool> may_sample_machine_; // nullopt until it is checked
+    // Nullopt until they are checked.
+    mutable std::optional<bool> may_sample_machine_, may_record_events_;
 };
 
 } // namespace dt

@@ -3,6 +3,7 @@
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "process/proc_files.hpp"
+#include "process/signals.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/host.hpp"
 #include "ptrace-agent/inject/our_code.hpp"
@@ -18,42 +19,13 @@ namespace dt::agent {
 
 namespace {
 
-// Returns the number that illumos's <sys/fault.h> defines for the fault that caused a
-// signal. Returns 0 if no fault caused it.
-std::uint64_t fault_of(const siginfo_t& info)
-{
-    if (info.si_code <= 0)
-        return 0;
-    switch (info.si_signo) {
-    case SIGILL:
-        return 1; // FLTILL
-    case SIGTRAP:
-        return info.si_code == TRAP_TRACE ? 4 : 3; // FLTTRACE, FLTBPT
-    case SIGBUS:
-        return 5; // FLTACCESS
-    case SIGSEGV:
-        return 6; // FLTBOUNDS
-    case SIGFPE:
-        // FLTIZDIV, FLTIOVF, FLTFPE
-        return info.si_code == FPE_INTDIV ? 8 : info.si_code == FPE_INTOVF ? 7 : 9;
-    default:
-        return 0;
-    }
-}
-
-bool is_ignored_by_default(int signal)
-{
-    return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH ||
-           signal == SIGCONT;
-}
-
 // Returns the arguments of fault and signal-handle. libdtrace/providers/target/proc.d
 // reads them in this order.
 std::array<std::uint64_t, 10> signal_arguments(std::uint64_t first, int signal,
                                                std::uint64_t handler,
                                                const siginfo_t& info)
 {
-    const bool is_fault = fault_of(info) != 0;
+    const bool is_fault = fault_of(info.si_signo, info.si_code) != 0;
     const bool is_child = info.si_signo == SIGCHLD && info.si_code > 0;
     auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
     return {first,
@@ -192,8 +164,9 @@ bool TaskEvents::receives(Thread& thread, int signal)
                      fires(*thread.process, TaskEvent::signal_handle);
     if (!any || !get_siginfo(thread.tid, info))
         return false;
-    if (const std::uint64_t fault = fault_of(info); fault != 0)
-        fire(thread, TaskEvent::fault, signal_arguments(fault, signal, 0, info));
+    if (const int fault = fault_of(info.si_signo, info.si_code); fault != 0)
+        fire(thread, TaskEvent::fault,
+             signal_arguments(static_cast<std::uint64_t>(fault), signal, 0, info));
     const std::string status = thread_status(thread.process->pid, thread.tid);
     auto has = [&](const char* set) {
         return (status_number(status, set, 0, 16) & signal_bit(signal)) != 0;

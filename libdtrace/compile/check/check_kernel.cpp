@@ -22,10 +22,11 @@ void Checker::uses_kernel()
 // stack.
 bool Checker::has_sampled_stack() const
 {
-    return options_.machine_samples && clause_ != nullptr &&
-           std::all_of(
-               clause_->probes.begin(), clause_->probes.end(),
-               [](const ProbeSpec& spec) { return spec.name.starts_with("profile-"); });
+    return options_.environment != nullptr && clause_ != nullptr &&
+           std::all_of(clause_->probes.begin(), clause_->probes.end(),
+                       [this](const ProbeSpec& spec) {
+                           return options_.environment->samples_kernel_stack(spec);
+                       });
 }
 
 // Returns the type of a builtin from the kernel's type data. Returns null if the

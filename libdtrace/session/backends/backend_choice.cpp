@@ -27,8 +27,8 @@ BackendFacts backend_facts(const SessionState& state)
                 const bool call_in_target =
                     syscalls_in_targets && (probe.owner == &state.providers.syscall ||
                                             probe.owner == &state.providers.tasks);
-                facts.kernel_probes |=
-                    !call_in_target && state.providers.of_kernel(id) != nullptr;
+                facts.kernel_probes |= !call_in_target && !state.is_recorded(id) &&
+                                       state.providers.of_kernel(id) != nullptr;
                 facts.profile_probes |= probe.name.starts_with("profile-");
                 facts.tick_probes |= probe.name.starts_with("tick-");
                 facts.process_probes |= call_in_target ||

@@ -22,7 +22,7 @@ static constexpr std::uint64_t aggsize_of_processes = 6 << 20;
 ProcessBackend::~ProcessBackend()
 {
     timer_thread_.stop();
-    (void)profiler_.stop();
+    (void)machine_probes_.stop();
 }
 
 std::uint64_t ProcessBackend::default_aggsize() const
@@ -441,15 +441,30 @@ std::optional<SampledTargets> ProcessBackend::sampled_targets() const
     return targets;
 }
 
+Result<Ok> ProcessBackend::start_machine_probes(MachineSources sources)
+{
+    auto events = RecordedEvents::of(s_);
+    if (!events)
+        return events.error();
+    sources.events = std::move(*events);
+    sources.timer_contents = profile_contents(s_);
+    sources.targets = sampled_targets();
+    if (const std::uint64_t cpu = s_.options.run_time(DTRACEOPT_cpu);
+        cpu != DT_OPT_UNSET)
+        sources.cpu = static_cast<std::uint32_t>(cpu);
+    return machine_probes_.start(s_.arena->base(), std::move(sources),
+                                 [this] { copy_variables(); });
+}
+
 int ProcessBackend::start_timers()
 {
     std::vector<Timer> timers;
-    std::vector<PerfTimer> in_consumer;
+    MachineSources of_machine;
     for (const auto& [id, timer] : s_.providers.profile.timers()) {
         if (!s_.registry.at(id).enabled)
             continue;
         if (timer.per_cpu && s_.samples_in_consumer())
-            in_consumer.push_back({timer.probe, timer.interval_ns});
+            of_machine.timers.push_back({timer.probe, timer.interval_ns});
         else if (timer.per_cpu && s_.processes.agents().at(0) != nullptr)
             sampled_.push_back({timer.probe, 0, timer.interval_ns});
         else
@@ -466,12 +481,8 @@ int ProcessBackend::start_timers()
             if (auto set = agent->profile(sampled_);
                 !set && set.error().code != Code::gone)
                 return s_.fail(set.error());
-    if (!in_consumer.empty())
-        if (auto started =
-                profiler_.start(s_.arena->base(), in_consumer, sample_contents(s_),
-                                sampled_targets(), [this] { copy_variables(); });
-            !started)
-            return s_.fail(started.error());
+    if (auto started = start_machine_probes(std::move(of_machine)); !started)
+        return s_.fail(started.error());
     // The timer thread needs a LocalHost of its own.
     auto started = timer_thread_.start(std::move(timers), [this](const Timer& timer) {
         thread_local std::unique_ptr<LocalHost> clock_host;
@@ -495,7 +506,7 @@ int ProcessBackend::start_timers()
 void ProcessBackend::stop_timers()
 {
     timer_thread_.stop();
-    if (const std::string lost = profiler_.stop(); !lost.empty())
+    if (const std::string lost = machine_probes_.stop(); !lost.empty())
         s_.complain(lost);
     if (sampled_.empty())
         return;

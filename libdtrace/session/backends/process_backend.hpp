@@ -18,7 +18,7 @@
 #include "libdtrace/session/backends/backend.hpp"
 #include "libdtrace/session/backends/local_host.hpp"
 #include "libdtrace/session/backends/timer_thread.hpp"
-#include "libdtrace/session/sampling/machine_profiler.hpp"
+#include "libdtrace/session/sampling/machine_probes.hpp"
 #include "libdtrace/session/site_reports.hpp"
 
 #include <memory>
@@ -72,11 +72,13 @@ private:
     bool has_little_memory(pid_t pid) const;
     void report_sampled();
     std::optional<SampledTargets> sampled_targets() const;
+    // Starts the profile-n probes and the recorded probes that fire in this process.
+    Result<Ok> start_machine_probes(MachineSources sources);
 
     SiteReports& reports_;
     std::unique_ptr<LocalHost> host_;
     TimerThread timer_thread_;
-    MachineProfiler profiler_;
+    MachineProbes machine_probes_;
     std::set<std::size_t> prepared_; // domains for which prepare() was called
     // The domain whose targets use the first arena (Processes::arena_of()).
     std::optional<std::size_t> user_of_first_arena_;

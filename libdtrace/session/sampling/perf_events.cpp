@@ -25,6 +25,8 @@ namespace dt {
 // Other processors may still write records that are older than this.
 static constexpr std::uint64_t write_time_ns = 1'000'000;
 static constexpr std::size_t smallest_ring = 8 * page_bytes, largest_ring = 8 << 20;
+// The rings of a machine with many processors are smaller.
+static constexpr std::size_t largest_rings = std::size_t{512} << 20;
 // The part of a sample that is neither a stack nor a chain of addresses.
 static constexpr std::size_t sample_head_bytes = 512;
 static constexpr std::size_t kernel_stack_bytes = 127 * sizeof(std::uint64_t);
@@ -36,19 +38,19 @@ static Fd open_event(const perf_event_attr& attr, int cpu)
                                          -1, PERF_FLAG_FD_CLOEXEC)));
 }
 
-static perf_event_attr attr_of(std::uint64_t interval_ns, const PerfOptions& options)
+static perf_event_attr attr_of(const PerfSource& source)
 {
     perf_event_attr attr{};
     attr.size = sizeof attr;
-    attr.type = PERF_TYPE_SOFTWARE;
-    attr.config = PERF_COUNT_SW_CPU_CLOCK;
-    attr.sample_period = interval_ns;
-    attr.sample_type = sample_type(options);
+    attr.type = source.tracepoint ? PERF_TYPE_TRACEPOINT : PERF_TYPE_SOFTWARE;
+    attr.config = source.tracepoint.value_or(PERF_COUNT_SW_CPU_CLOCK);
+    attr.sample_period = source.tracepoint ? 1 : source.interval_ns;
+    attr.sample_type = sample_type(source.contents);
     attr.sample_id_all = 1;
     attr.disabled = 1;
     attr.exclude_callchain_user = 1;
     attr.sample_regs_user = sampled_registers;
-    attr.sample_stack_user = options.stack_bytes;
+    attr.sample_stack_user = source.contents.stack_bytes;
     attr.use_clockid = 1;
     attr.clockid = CLOCK_MONOTONIC;
     return attr;
@@ -83,17 +85,25 @@ static std::vector<std::uint32_t> online_processors()
     return all;
 }
 
-// Returns the size of a ring that has space for the samples of 0.2 s.
-static std::size_t ring_bytes(std::span<const PerfTimer> timers,
-                              const PerfOptions& options)
+// Returns the size of a ring that has space for the samples of 0.2 s. The rate of a
+// tracepoint is not known.
+static std::size_t ring_bytes(std::span<const PerfSource> sources, std::size_t n_rings)
 {
     constexpr std::uint64_t kept_ns = 200'000'000;
-    std::uint64_t n_samples = 0;
-    for (const PerfTimer& timer : timers)
-        n_samples += 1 + kept_ns / timer.interval_ns;
-    const std::size_t each = sample_head_bytes + options.stack_bytes +
-                             (options.kernel_stack ? kernel_stack_bytes : 0);
-    return std::clamp(std::bit_ceil(n_samples * each), smallest_ring, largest_ring);
+    std::size_t bytes = 0;
+    for (const PerfSource& source : sources) {
+        if (source.tracepoint) {
+            bytes = largest_ring;
+            break;
+        }
+        const std::size_t each =
+            sample_head_bytes + source.contents.stack_bytes +
+            (source.contents.kernel_stack ? kernel_stack_bytes : 0);
+        bytes += (1 + kept_ns / source.interval_ns) * each;
+    }
+    const std::size_t largest = std::bit_floor(largest_rings / n_rings);
+    return std::clamp(std::bit_ceil(bytes), smallest_ring,
+                      std::clamp(largest, smallest_ring, largest_ring));
 }
 
 static Error refused(int error)
@@ -103,8 +113,15 @@ static Error refused(int error)
 
 Result<Ok> PerfEvents::check_permission()
 {
+    PerfSource timer;
+    timer.interval_ns = 1'000'000'000;
+    return check_permission(timer);
+}
+
+Result<Ok> PerfEvents::check_permission(const PerfSource& source)
+{
     const auto cpus = online_processors();
-    const perf_event_attr attr = attr_of(1'000'000'000, {});
+    const perf_event_attr attr = attr_of(source);
     for (std::uint32_t cpu : cpus)
         if (open_event(attr, static_cast<int>(cpu)))
             return Ok{};
@@ -131,45 +148,53 @@ PerfEvents::Ring PerfEvents::map_ring(int event, std::size_t bytes)
     return Ring(nullptr, Unmap{});
 }
 
-Result<Ok> PerfEvents::open_cpu(std::uint32_t cpu, std::span<const PerfTimer> timers,
+Result<Ok> PerfEvents::open_cpu(std::uint32_t cpu, std::span<const PerfSource> sources,
                                 std::size_t bytes)
 {
-    for (const PerfTimer& timer : timers) {
-        perf_event_attr attr = attr_of(timer.interval_ns, options_);
-        const bool owns_ring = timer.probe == timers.front().probe;
+    for (std::size_t i = 0; i < sources.size(); i++) {
+        perf_event_attr attr = attr_of(sources[i]);
+        const bool owns_ring = i == 0;
         attr.comm = attr.comm_exec = attr.task = owns_ring;
         attr.watermark = 1;
         attr.wakeup_watermark = static_cast<std::uint32_t>(bytes / 4);
-        Event event{open_event(attr, static_cast<int>(cpu)), 0, timer.probe};
-        if (!event.fd && errno == ENODEV)
+        Fd event = open_event(attr, static_cast<int>(cpu));
+        if (!event && errno == ENODEV)
             return Ok{};
-        if (!event.fd || ::ioctl(event.fd.get(), PERF_EVENT_IOC_ID, &event.id) != 0)
+        std::uint64_t id = 0;
+        if (!event || ::ioctl(event.get(), PERF_EVENT_IOC_ID, &id) != 0)
             return refused(errno);
+        if (!sources[i].filter.empty() &&
+            ::ioctl(event.get(), PERF_EVENT_IOC_SET_FILTER,
+                    sources[i].filter.c_str()) != 0)
+            return errno_error("filter the kernel's records: " + sources[i].filter);
         if (!owns_ring) {
-            if (::ioctl(event.fd.get(), PERF_EVENT_IOC_SET_OUTPUT,
-                        rings_.back().event) != 0)
+            if (::ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, rings_.back().event) !=
+                0)
                 return refused(errno);
         } else {
-            auto ring = map_ring(event.fd.get(), bytes);
+            auto ring = map_ring(event.get(), bytes);
             if (!ring)
                 return errno_error("map the kernel's buffer of samples");
-            rings_.push_back({event.fd.get(), std::move(ring)});
+            rings_.push_back({event.get(), std::move(ring)});
         }
+        sources_[id] = i;
         events_.push_back(std::move(event));
     }
     return Ok{};
 }
 
-Result<PerfEvents> PerfEvents::open(std::span<const PerfTimer> timers,
-                                    const PerfOptions& options)
+Result<PerfEvents> PerfEvents::open(std::span<const PerfSource> sources,
+                                    std::optional<std::uint32_t> cpu)
 {
     PerfEvents all;
-    all.options_ = options;
-    const std::size_t bytes = ring_bytes(timers, options);
-    for (std::uint32_t cpu : online_processors()) {
-        if (options.cpu && *options.cpu != cpu)
+    for (const PerfSource& source : sources)
+        all.contents_.push_back(source.contents);
+    const auto processors = online_processors();
+    const std::size_t bytes = ring_bytes(sources, cpu ? 1 : processors.size());
+    for (std::uint32_t each : processors) {
+        if (cpu && *cpu != each)
             continue;
-        if (auto opened = all.open_cpu(cpu, timers, bytes); !opened)
+        if (auto opened = all.open_cpu(each, sources, bytes); !opened)
             return opened.error();
     }
     return all;
@@ -178,14 +203,14 @@ Result<PerfEvents> PerfEvents::open(std::span<const PerfTimer> timers,
 void PerfEvents::start()
 {
     running_ = true;
-    for (const Event& event : events_)
-        ::ioctl(event.fd.get(), PERF_EVENT_IOC_ENABLE, 0);
+    for (const Fd& event : events_)
+        ::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0);
 }
 
 void PerfEvents::stop()
 {
-    for (const Event& event : events_)
-        ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+    for (const Fd& event : events_)
+        ::ioctl(event.get(), PERF_EVENT_IOC_DISABLE, 0);
     running_ = false;
 }
 
@@ -240,11 +265,10 @@ PerfBatch PerfEvents::read()
     return batch;
 }
 
-std::uint32_t PerfEvents::probe_of(std::uint64_t id) const
+std::optional<std::size_t> PerfEvents::source_of(std::uint64_t id) const
 {
-    const auto event = std::find_if(events_.begin(), events_.end(),
-                                    [id](const Event& each) { return each.id == id; });
-    return event != events_.end() ? event->probe : 0;
+    const auto source = sources_.find(id);
+    return source != sources_.end() ? std::optional(source->second) : std::nullopt;
 }
 
 } // namespace dt

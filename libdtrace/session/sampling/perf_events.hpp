@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Samples of every CPU, taken by the kernel's timers (perf_event_open(2), cpu-clock). No
-// kernel module is needed. No process is stopped.
+// Samples of all CPUs, which the kernel takes at its timers and tracepoints
+// (perf_event_open(2)). No kernel module is needed. No process is stopped.
 //
-//   one event for each timer and CPU ──▶ one ring for each CPU ──read()──▶ PerfBatch
+//   one event for each source and CPU ──▶ one ring for each CPU ──read()──▶ PerfBatch
 //
 // The kernel copies the registers and a part of the user stack into each sample. It also
 // records the names, forks, execs and exits of all processes, in the same order.
@@ -16,19 +16,27 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace dt {
 
-struct PerfTimer {
-    std::uint32_t probe = 0;
-    std::uint64_t interval_ns = 0;
-};
-
-struct PerfOptions {
+// The parts of a sample.
+struct PerfContents {
     std::uint32_t stack_bytes = 0; // of the user stack; 0: samples have no user stack
     bool kernel_stack = false;
-    std::optional<std::uint32_t> cpu; // the only CPU to sample
+    bool record = false; // the fields of a tracepoint
+};
+
+// A cause of samples: a timer or a tracepoint.
+struct PerfSource {
+    std::uint64_t interval_ns = 0; // of the timer
+    // The number of the tracepoint in tracefs. Nullopt for a timer.
+    std::optional<std::uint64_t> tracepoint;
+    // The records that the kernel makes, as in tracefs. Empty: all of the tracepoint
+    std::string filter;
+    PerfContents contents;
 };
 
 // The records that were read from all rings, sorted by time.
@@ -49,11 +57,13 @@ private:
 
 class PerfEvents {
 public:
-    // Creates the events, which do not run yet. Fails with Code::permission if the user
-    // may not sample all processes.
-    static Result<PerfEvents> open(std::span<const PerfTimer> timers,
-                                   const PerfOptions& options);
-    // Returns an error if the user may not sample all processes.
+    // Creates the events of all CPUs, or of one CPU. They do not run yet. Fails with
+    // Code::permission if the user may not sample all processes.
+    static Result<PerfEvents> open(std::span<const PerfSource> sources,
+                                   std::optional<std::uint32_t> cpu);
+    // Returns an error if the user may not sample all processes at a source.
+    static Result<Ok> check_permission(const PerfSource& source);
+    // The same for timers.
     static Result<Ok> check_permission();
 
     PerfEvents(PerfEvents&&) = default;
@@ -67,13 +77,17 @@ public:
     // records for the next call if other CPUs may still write earlier ones.
     PerfBatch read();
 
-    // Returns the probe of a sample by the id of its event, or 0.
-    std::uint32_t probe_of(std::uint64_t id) const;
-    const PerfOptions& options() const { return options_; }
+    // Returns the index of the source of a sample, by the id of its event. Returns
+    // nullopt if there is no such event.
+    std::optional<std::size_t> source_of(std::uint64_t id) const;
+    const PerfContents& contents_of(std::size_t source) const
+    {
+        return contents_[source];
+    }
 
 private:
     PerfEvents() = default;
-    Result<Ok> open_cpu(std::uint32_t cpu, std::span<const PerfTimer> timers,
+    Result<Ok> open_cpu(std::uint32_t cpu, std::span<const PerfSource> sources,
                         std::size_t ring_bytes);
 
     struct Unmap {
@@ -81,16 +95,12 @@ private:
         void operator()(void* at) const;
     };
     using Ring = std::unique_ptr<void, Unmap>;
-    struct Event {
-        Fd fd;
-        std::uint64_t id = 0;
-        std::uint32_t probe = 0;
-    };
     static Ring map_ring(int event, std::size_t bytes);
     static void take(const Ring& ring, std::vector<std::byte>& to);
 
-    PerfOptions options_;
-    std::vector<Event> events_;
+    std::vector<PerfContents> contents_; // of each source
+    std::vector<Fd> events_;
+    std::unordered_map<std::uint64_t, std::size_t> sources_; // by the id of the event
     struct CpuRing {
         int event; // the descriptor of the event that owns the ring
         Ring ring;

@@ -99,13 +99,15 @@ std::optional<Registers> registers_in(Fields& in)
 
 constinit const std::uint64_t sampled_registers = mask_of_all();
 
-std::uint64_t sample_type(const PerfOptions& options)
+std::uint64_t sample_type(const PerfContents& contents)
 {
     std::uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
                          PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER;
-    if (options.kernel_stack)
+    if (contents.kernel_stack)
         type |= PERF_SAMPLE_CALLCHAIN;
-    if (options.stack_bytes != 0)
+    if (contents.record)
+        type |= PERF_SAMPLE_RAW;
+    if (contents.stack_bytes != 0)
         type |= PERF_SAMPLE_STACK_USER;
     return type;
 }
@@ -124,8 +126,17 @@ std::uint64_t record_time(std::span<const std::byte> record)
     return in.get<Trailer>().time_ns;
 }
 
+std::optional<std::uint64_t> event_in(std::span<const std::byte> record)
+{
+    Fields in(record);
+    if (in.get<perf_event_header>().type != PERF_RECORD_SAMPLE)
+        return std::nullopt;
+    const auto event = in.get<std::uint64_t>();
+    return in.ok() ? std::optional(event) : std::nullopt;
+}
+
 std::optional<PerfSample> sample_in(std::span<const std::byte> record,
-                                    const PerfOptions& options)
+                                    const PerfContents& contents)
 {
     Fields in(record);
     const auto header = in.get<perf_event_header>();
@@ -141,14 +152,16 @@ std::optional<PerfSample> sample_in(std::span<const std::byte> record,
     sample.time_ns = in.get<std::uint64_t>();
     sample.cpu = in.get<std::uint32_t>();
     (void)in.get<std::uint32_t>();
-    if (options.kernel_stack) {
+    if (contents.kernel_stack) {
         const auto n = in.get<std::uint64_t>();
         for (std::uint64_t i = 0; i < n && in.ok(); i++)
             if (const auto pc = in.get<std::uint64_t>(); pc < PERF_CONTEXT_MAX)
                 sample.kernel_stack.push_back(pc);
     }
+    if (contents.record)
+        sample.record = in.bytes(in.get<std::uint32_t>());
     sample.user = registers_in(in);
-    if (options.stack_bytes != 0)
+    if (contents.stack_bytes != 0)
         if (const auto n = in.get<std::uint64_t>(); n != 0) {
             const auto stack = in.bytes(n);
             sample.user_stack = stack.first(

@@ -18,7 +18,7 @@ namespace dt {
 // The registers in a sample, as a mask of PERF_REG_X86_*.
 extern const std::uint64_t sampled_registers;
 // The fields of a sample, as a mask of PERF_SAMPLE_*.
-std::uint64_t sample_type(const PerfOptions& options);
+std::uint64_t sample_type(const PerfContents& contents);
 
 struct PerfSample {
     std::uint64_t event = 0; // id of the event
@@ -32,6 +32,7 @@ struct PerfSample {
     // Nullopt if the thread has no user mode or a 32-bit program. fs_base and gs_base are always 0.
     std::optional<Registers> user;
     std::span<const std::byte> user_stack; // begins at the user's %rsp
+    std::span<const std::byte> record;     // the fields of the tracepoint
 };
 
 // A change of a process.
@@ -44,9 +45,11 @@ struct PerfTaskEvent {
 
 // Returns the CLOCK_MONOTONIC time of a record, in ns.
 std::uint64_t record_time(std::span<const std::byte> record);
+// Returns the id of the event of a sample. Returns nullopt if the record is no sample.
+std::optional<std::uint64_t> event_in(std::span<const std::byte> record);
 // These functions return nullopt if the record is of another kind, or malformed.
 std::optional<PerfSample> sample_in(std::span<const std::byte> record,
-                                    const PerfOptions& options);
+                                    const PerfContents& contents);
 std::optional<PerfTaskEvent> task_event_in(std::span<const std::byte> record);
 // Returns the number of records that were lost because the ring was full. Returns 0 if
 // the record reports no loss.

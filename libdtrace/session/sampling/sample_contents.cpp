@@ -14,7 +14,7 @@ namespace dt {
 // Enough for hundreds of frames. The kernel copies at most the used part of the stack.
 static constexpr std::uint32_t copied_stack_bytes = 32 << 10;
 
-static void add_variables(const Difo* difo, PerfOptions& options)
+static void add_variables(const Difo* difo, PerfContents& contents)
 {
     if (difo == nullptr)
         return;
@@ -24,11 +24,11 @@ static void add_variables(const Difo* difo, PerfOptions& options)
         switch (DIF_INSTR_IDX(instruction)) {
         case DIF_VAR_ucaller:
         case DIF_VAR_ustackdepth:
-            options.stack_bytes = copied_stack_bytes;
+            contents.stack_bytes = copied_stack_bytes;
             break;
         case DIF_VAR_caller:
         case DIF_VAR_stackdepth:
-            options.kernel_stack = true;
+            contents.kernel_stack = true;
             break;
         default:
             break;
@@ -36,56 +36,80 @@ static void add_variables(const Difo* difo, PerfOptions& options)
     }
 }
 
-static void add_clause(const CompiledClause& clause, PerfOptions& options)
+static void add_clause(const CompiledClause& clause, PerfContents& contents)
 {
-    add_variables(clause.predicate.get(), options);
+    add_variables(clause.predicate.get(), contents);
     for (const Action& action : clause.actions) {
-        add_variables(action.difo.get(), options);
+        add_variables(action.difo.get(), contents);
         if (action.kind == DTRACEACT_USTACK || action.kind == DTRACEACT_JSTACK)
-            options.stack_bytes = copied_stack_bytes;
+            contents.stack_bytes = copied_stack_bytes;
         else if (action.kind == DTRACEACT_STACK)
-            options.kernel_stack = true;
+            contents.kernel_stack = true;
     }
 }
 
-// Calls use() for each clause at a profile-n probe.
-template <class Use> static void for_each_clause(const SessionState& state, Use use)
+// Calls use(clause, probe) for each clause and each of its probes for which is_one()
+// returns true.
+template <class IsOne, class Use>
+static void for_each_clause(const SessionState& state, IsOne is_one, Use use)
 {
-    const auto& timers = state.providers.profile.timers();
-    auto is_sampled = [&timers](std::uint32_t id) {
-        const auto timer = timers.find(id);
-        return timer != timers.end() && timer->second.per_cpu;
-    };
     for (const Enabling& each : state.enabled)
         for (std::size_t k = 0; k < each.prog->matched.size(); k++)
-            if (std::ranges::any_of(each.prog->matched[k], is_sampled))
-                use(each.prog->program->clauses[k]);
+            for (const std::uint32_t probe : each.prog->matched[k])
+                if (is_one(probe))
+                    use(each.prog->program->clauses[k], probe);
 }
 
-PerfOptions sample_contents(const SessionState& state)
+static bool is_profile(const SessionState& state, std::uint32_t probe)
 {
-    PerfOptions options;
-    if (const std::uint64_t cpu = state.options.run_time(DTRACEOPT_cpu);
-        cpu != DT_OPT_UNSET)
-        options.cpu = static_cast<std::uint32_t>(cpu);
-    for_each_clause(state, [&options](const CompiledClause& clause) {
-        add_clause(clause, options);
-    });
-    return options;
+    const auto& timers = state.providers.profile.timers();
+    const auto timer = timers.find(probe);
+    return timer != timers.end() && timer->second.per_cpu;
 }
 
-static bool needs_process(const Difo* difo)
+PerfContents sample_contents(const SessionState& state,
+                             const std::function<bool(std::uint32_t)>& is_sampled)
+{
+    PerfContents contents;
+    for_each_clause(state, is_sampled,
+                    [&contents](const CompiledClause& clause, std::uint32_t) {
+                        add_clause(clause, contents);
+                    });
+    return contents;
+}
+
+PerfContents profile_contents(const SessionState& state)
+{
+    return sample_contents(
+        state, [&state](std::uint32_t probe) { return is_profile(state, probe); });
+}
+
+// Returns what a DIFO uses that only the process has, at the time of the event. Returns
+// "" if there is nothing.
+static std::string_view used_of_process(const Difo* difo)
 {
     if (difo == nullptr)
-        return false;
-    return std::ranges::any_of(difo->text, [](std::uint32_t instruction) {
+        return "";
+    for (const std::uint32_t instruction : difo->text) {
         const std::uint32_t index = DIF_INSTR_IDX(instruction);
         switch (DIF_INSTR_OP(instruction)) {
         case DIF_OP_LDGS:
-            return index == DIF_VAR_vtimestamp || index == DIF_VAR_errno;
+            if (index == DIF_VAR_vtimestamp)
+                return "vtimestamp";
+            if (index == DIF_VAR_errno)
+                return "errno";
+            break;
+        case DIF_OP_LDGA:
+            // The process may have closed the file and opened another one.
+            if (const auto array = DIF_INSTR_R1(instruction);
+                array >= DIF_VAR_fi_name && array <= DIF_VAR_fi_oflags)
+                return "fds[]";
+            break;
         case DIF_OP_CALL:
-            return index == DIF_SUBR_copyin || index == DIF_SUBR_copyinstr ||
-                   index == DIF_SUBR_copyinto;
+            if (index == DIF_SUBR_copyin || index == DIF_SUBR_copyinstr ||
+                index == DIF_SUBR_copyinto)
+                return "copyin(), copyinstr() or copyinto()";
+            break;
         case DIF_OP_ULDSB:
         case DIF_OP_ULDSH:
         case DIF_OP_ULDSW:
@@ -93,21 +117,28 @@ static bool needs_process(const Difo* difo)
         case DIF_OP_ULDUH:
         case DIF_OP_ULDUW:
         case DIF_OP_ULDX:
-            return true;
+            return "the memory of the process";
         default:
-            return false;
+            break;
         }
-    });
+    }
+    return "";
 }
 
-static bool needs_process(const CompiledClause& clause)
+static std::string_view used_of_process(const CompiledClause& clause)
 {
-    return clause.changes_target || needs_process(clause.predicate.get()) ||
-           std::ranges::any_of(clause.actions, [](const Action& action) {
-               return action.kind == DTRACEACT_TRACEMEM ||
-                      action.kind == DTRACEACT_TRACEMEM_DYNSIZE ||
-                      needs_process(action.difo.get());
-           });
+    if (clause.changes_target)
+        return "an action such as raise(), stop() or copyout()";
+    if (const auto used = used_of_process(clause.predicate.get()); !used.empty())
+        return used;
+    for (const Action& action : clause.actions) {
+        if (action.kind == DTRACEACT_TRACEMEM ||
+            action.kind == DTRACEACT_TRACEMEM_DYNSIZE)
+            return "tracemem()";
+        if (const auto used = used_of_process(action.difo.get()); !used.empty())
+            return used;
+    }
+    return "";
 }
 
 bool needs_only_samples(const SessionState& state)
@@ -119,10 +150,69 @@ bool needs_only_samples(const SessionState& state)
         }))
         return false;
     bool needed = false;
-    for_each_clause(state, [&needed](const CompiledClause& clause) {
-        needed = needed || needs_process(clause);
-    });
+    for_each_clause(
+        state, [&state](std::uint32_t probe) { return is_profile(state, probe); },
+        [&needed](const CompiledClause& clause, std::uint32_t) {
+            needed = needed || !used_of_process(clause).empty();
+        });
     return !needed;
+}
+
+// Returns whether a clause uses the registers or the stacks of the current thread.
+static bool uses_thread(const CompiledClause& clause)
+{
+    PerfContents contents;
+    add_clause(clause, contents);
+    auto uses_registers = [](const Difo* difo) {
+        return difo != nullptr &&
+               std::ranges::any_of(difo->text, [](std::uint32_t instruction) {
+                   return DIF_INSTR_OP(instruction) == DIF_OP_LDGA &&
+                          DIF_INSTR_R1(instruction) == DIF_VAR_uregs;
+               });
+    };
+    return contents.stack_bytes != 0 || contents.kernel_stack ||
+           uses_registers(clause.predicate.get()) ||
+           std::ranges::any_of(clause.actions, [&](const Action& action) {
+               return uses_registers(action.difo.get());
+           });
+}
+
+// Returns whether the record of a probe's event describes another thread than the one in
+// which the probe fires.
+static bool is_of_other_thread(const ProbeInfo& probe)
+{
+    return probe.name == "on-cpu" || probe.name == "start" || probe.name == "lwp-start";
+}
+
+std::string refused_later(const SessionState& state)
+{
+    std::string refused;
+    for_each_clause(
+        state, [&state](std::uint32_t probe) { return state.is_recorded(probe); },
+        [&](const CompiledClause& clause, std::uint32_t id) {
+            const ProbeInfo& probe = state.registry.at(id);
+            const bool has_errno =
+                probe.provider == "syscall" && probe.name == "return";
+            const std::string_view used = used_of_process(clause);
+            if (!refused.empty())
+                return;
+            if (!used.empty() && !(used == "errno" && has_errno))
+                refused = full_name(probe) + ": " + std::string(used) +
+                          " cannot be used, because the clause runs after the kernel "
+                          "has recorded the event";
+            else if (is_of_other_thread(probe) && uses_thread(clause))
+                refused = full_name(probe) +
+                          ": stacks and registers cannot be used, because the kernel "
+                          "records those of another thread";
+            else
+                return;
+            const bool may_be_in_target =
+                probe.provider == "syscall" || probe.provider == "proc";
+            refused += may_be_in_target
+                           ? "; name processes with -p or -c, or load the kernel module"
+                           : "; load the kernel module";
+        });
+    return refused;
 }
 
 } // namespace dt

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -66,18 +67,48 @@ SampleHost::SampleHost(void* arena)
     host_.self = this;
 }
 
-void SampleHost::fire(std::uint32_t probe, const PerfSample& sample)
+void SampleHost::fire(std::uint32_t probe, const PerfSample& sample,
+                      std::span<const std::uint64_t> args, std::uint64_t error)
 {
     sample_ = &sample;
+    error_ = error;
     vars_ = TaskVars(sample.pid, sample.tid);
     host_.cpu = sample.cpu;
     host_.shard = shard_for(host_.arena, sample.cpu);
     host_.thread_key =
         static_cast<dt_u64>(sample.pid) << 32 | static_cast<dt_u32>(sample.tid);
-    const dt_u64 args[2] = {sample.in_kernel ? sample.pc : 0,
-                            sample.in_kernel ? 0 : sample.pc};
-    dt_fire(&host_, probe, args, 2);
+    dt_fire(&host_, probe, reinterpret_cast<const dt_u64*>(args.data()),
+            static_cast<dt_u32>(args.size()));
     sample_ = nullptr;
+}
+
+// Returns the arguments of a new program, separated by blanks. They are at the beginning
+// of its stack: their number, their addresses, and then, one after the other, the strings.
+static std::string arguments_on(const StackCopy& stack, std::uint64_t sp)
+{
+    constexpr std::size_t longest = 4096; // as TaskVars::text() reads
+    std::uint64_t n = 0, at = 0;
+    std::string all;
+    if (!stack.word(sp, n) || !stack.word(sp + sizeof n, at))
+        return all;
+    for (std::uint64_t i = 0; i < n && all.size() < longest; i++) {
+        const auto bytes = stack.bytes(at, longest);
+        const auto end = std::find(bytes.begin(), bytes.end(), std::byte{0});
+        if (end == bytes.end())
+            break;
+        all += i != 0 ? " " : "";
+        std::transform(bytes.begin(), end, std::back_inserter(all),
+                       [](std::byte each) { return static_cast<char>(each); });
+        at += static_cast<std::uint64_t>(end - bytes.begin()) + 1;
+    }
+    return all;
+}
+
+void SampleHost::begin_program(const PerfSample& sample)
+{
+    if (sample.user)
+        tasks_.set_arguments(sample.pid,
+                             arguments_on(StackCopy(sample), (*sample.user)[Reg::rsp]));
 }
 
 void SampleHost::change(const PerfTaskEvent& event)
@@ -101,11 +132,26 @@ std::uint64_t SampleHost::walltime() const
     return sample_->time_ns + clock_ns(CLOCK_REALTIME) - monotonic_ns();
 }
 
+std::span<const std::byte> SampleHost::bytes_at(std::uint64_t addr,
+                                                std::uint64_t n) const
+{
+    auto part_of = [addr, n](std::uint64_t begin, std::span<const std::byte> all) {
+        const auto rest =
+            all.subspan(std::min<std::uint64_t>(addr - begin, all.size()));
+        return rest.first(std::min<std::uint64_t>(n, rest.size()));
+    };
+    if (addr >= text_base) // with the NUL
+        return part_of(text_base,
+                       std::as_bytes(std::span(text_.c_str(), text_.size() + 1)));
+    if (addr >= record_base)
+        return part_of(record_base, sample_->record);
+    return StackCopy(*sample_).bytes(addr, n);
+}
+
 int SampleHost::load(std::uint64_t addr, void* to, std::uint64_t bytes,
                      std::uint64_t* bad) const
 {
-    const StackCopy stack(*sample_);
-    const auto from = stack.bytes(addr, bytes);
+    const auto from = bytes_at(addr, bytes);
     if (from.size() != bytes) {
         *bad = addr + from.size();
         return -1;
@@ -117,8 +163,7 @@ int SampleHost::load(std::uint64_t addr, void* to, std::uint64_t bytes,
 std::int64_t SampleHost::load_string(std::uint64_t addr, char* to, std::uint64_t max,
                                      std::uint64_t* bad) const
 {
-    const StackCopy stack(*sample_);
-    const auto from = stack.bytes(addr, max);
+    const auto from = bytes_at(addr, max);
     const auto end = std::find(from.begin(), from.end(), std::byte{0});
     if (end == from.end() && from.size() != max) {
         *bad = addr + from.size();
@@ -136,6 +181,10 @@ int SampleHost::var(std::uint32_t id, std::uint32_t index, std::uint64_t* value)
             sample_->user ? agent::ureg_of(*sample_->user, index) : std::nullopt;
         *value = found.value_or(0);
         return found ? 0 : -1;
+    }
+    if (id == DIF_VAR_errno) {
+        *value = error_;
+        return 0;
     }
     if (id == DIF_VAR_ppid) {
         *value = static_cast<std::uint64_t>(tasks_.parent_of(sample_->pid));
@@ -161,12 +210,16 @@ std::uint64_t SampleHost::var_string(std::uint32_t id, std::uint32_t index, char
                                      std::uint64_t max)
 {
     std::string text;
-    if (id != DIF_VAR_execname)
-        text = vars_.text(id, index);
-    else if (sample_->pid == 0) // the CPU was idle
+    if (id == DIF_VAR_pr_psargs || id == DIF_VAR_execargs)
+        text = tasks_.arguments_of(sample_->pid);
+    if (id == DIF_VAR_execname && sample_->pid == 0) // the CPU was idle
         text = "swapper/" + std::to_string(sample_->cpu);
-    else
+    else if (id == DIF_VAR_execname)
         text = tasks_.name_of(sample_->pid);
+    if (id == DIF_VAR_execname && text.empty())
+        text = name_;
+    else if (text.empty())
+        text = vars_.text(id, index);
     const std::uint64_t n = std::min<std::uint64_t>(max, text.size());
     std::memcpy(to, text.data(), n);
     return n;

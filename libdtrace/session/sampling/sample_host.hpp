@@ -3,6 +3,10 @@
 // was taken. The clock, the registers, the stacks and the process's name are those of
 // the sample. Other variables come from /proc. Only the copied part of the user stack
 // can be read as user memory. Each thread needs its own SampleHost.
+//
+// A D program can read the record of a tracepoint at record_base, and further text at
+// text_base. No address of a process or of the kernel has these values, because they are
+// not canonical.
 #pragma once
 
 #include "dif/engine.h"
@@ -10,7 +14,11 @@
 #include "libdtrace/session/sampling/sampled_tasks.hpp"
 #include "process/task_vars.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
 
 namespace dt {
 
@@ -20,8 +28,24 @@ public:
     SampleHost(const SampleHost&) = delete;
     SampleHost& operator=(const SampleHost&) = delete;
 
-    void fire(std::uint32_t probe, const PerfSample& sample);
+    static constexpr std::uint64_t record_base = std::uint64_t{1} << 63;
+    static constexpr std::uint64_t text_base = record_base + (std::uint64_t{1} << 32);
+
+    // `error` is the value of errno.
+    void fire(std::uint32_t probe, const PerfSample& sample,
+              std::span<const std::uint64_t> args, std::uint64_t error = 0);
+    // Sets the text for the next firing.
+    void set_text(std::string text) { text_ = std::move(text); }
+    // Sets the name of a process that has no known name.
+    void set_name(std::string name) { name_ = std::move(name); }
+    // Reads the names of all processes. Called after the kernel has begun to record.
+    void learn_processes() { tasks_.read_all(); }
     void change(const PerfTaskEvent& event);
+    // Remembers the arguments of a new program. The sample was taken before its first
+    // instruction.
+    void begin_program(const PerfSample& sample);
+    // Returns the process of a thread, or 0 if it is unknown.
+    pid_t process_of(pid_t tid) { return tasks_.process_of(tid); }
     // Discards what is known about processes. Called when records were lost.
     void forget_processes();
 
@@ -40,11 +64,16 @@ public:
     bool progenyof(std::uint64_t pid);
 
 private:
+    // Returns at most n bytes at an address. Returns fewer if the memory ends before.
+    std::span<const std::byte> bytes_at(std::uint64_t addr, std::uint64_t n) const;
+
     dt_host host_{};
     SampledStacks stacks_;
     SampledTasks tasks_;
     const PerfSample* sample_ = nullptr; // the sample that fires
-    TaskVars vars_{0, 0};                // of the sampled thread
+    std::uint64_t error_ = 0;
+    std::string text_, name_;
+    TaskVars vars_{0, 0}; // of the sampled thread
 };
 
 } // namespace dt

@@ -2,9 +2,15 @@
 #include "libdtrace/session/sampling/sampled_tasks.hpp"
 
 #include "dif/vars.h"
+#include "process/proc_files.hpp"
 #include "process/task_vars.hpp"
 
+#include <utility>
+
 namespace dt {
+
+// The number of threads that are known after they have exited.
+static constexpr std::size_t most_exited = 1024;
 
 SampledTasks::Process& SampledTasks::process(pid_t pid)
 {
@@ -18,6 +24,12 @@ SampledTasks::Process& SampledTasks::process(pid_t pid)
     return process;
 }
 
+void SampledTasks::read_all()
+{
+    for (const pid_t pid : pids_in_proc())
+        (void)process(pid);
+}
+
 void SampledTasks::change(const PerfTaskEvent& event)
 {
     const bool is_leader = event.pid == event.tid;
@@ -26,17 +38,50 @@ void SampledTasks::change(const PerfTaskEvent& event)
     case PerfTaskEvent::execed:
         if (is_leader)
             process(event.pid).name = event.name;
+        if (event.kind == PerfTaskEvent::execed)
+            process(event.pid).arguments.clear();
         break;
     case PerfTaskEvent::forked:
-        if (is_leader)
-            processes_[event.pid] = {process(event.parent).name, event.parent};
+        threads_[event.tid] = event.pid;
+        if (is_leader) {
+            const Process& parent = process(event.parent);
+            processes_[event.pid] = {parent.name, event.parent, parent.arguments};
+        }
         break;
     case PerfTaskEvent::exited:
-        // Other threads may continue after their leader. Then /proc has the name.
-        if (is_leader)
-            processes_.erase(event.pid);
+        threads_[event.tid] = event.pid;
+        exited_.push_back(event.tid);
+        if (exited_.size() > most_exited) {
+            // Other threads may continue after their leader. Then /proc has the name.
+            processes_.erase(exited_.front());
+            threads_.erase(exited_.front());
+            exited_.pop_front();
+        }
         break;
     }
+}
+
+void SampledTasks::set_arguments(pid_t pid, std::string arguments)
+{
+    process(pid).arguments = std::move(arguments);
+}
+
+void SampledTasks::forget_all()
+{
+    processes_.clear();
+    threads_.clear();
+    exited_.clear();
+}
+
+pid_t SampledTasks::process_of(pid_t tid)
+{
+    if (tid == 0)
+        return 0;
+    const auto [known, is_new] = threads_.try_emplace(tid);
+    if (is_new || known->second == 0)
+        known->second =
+            static_cast<pid_t>(status_number(thread_status(tid, tid), "Tgid"));
+    return known->second;
 }
 
 const std::string& SampledTasks::name_of(pid_t pid)

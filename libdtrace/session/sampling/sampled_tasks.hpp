@@ -1,27 +1,39 @@
 // SPDX-License-Identifier: MIT
 // The names and parents of the processes in samples. They are those of the time of the
 // sample if the kernel has recorded their changes, so that a process may have exited
-// since then. The first values come from /proc.
+// since then. The first values come from /proc. A process that has exited is known for
+// some time, because it still sends a signal to its parent and leaves its CPU.
 #pragma once
 
 #include "libdtrace/session/sampling/perf_sample.hpp"
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 namespace dt {
 
 class SampledTasks {
 public:
+    // Reads the names and parents of all processes. Otherwise they are read when a process
+    // is first needed, which may have changed its name after a sample was taken.
+    void read_all();
     void change(const PerfTaskEvent& event);
+    // Remembers the arguments of the program that a process executes.
+    void set_arguments(pid_t pid, std::string arguments);
     // Discards everything. Called when records were lost.
-    void forget_all() { processes_.clear(); }
+    void forget_all();
 
     // Returns "" if the name is unknown.
     const std::string& name_of(pid_t pid);
+    // Returns "" unless set_arguments() was called for the process's program.
+    const std::string& arguments_of(pid_t pid) { return process(pid).arguments; }
     // Returns 0 if the parent is unknown.
     pid_t parent_of(pid_t pid);
+    // Returns the process of a thread, or 0 if it is unknown.
+    pid_t process_of(pid_t tid);
     // Returns whether `pid` is the ancestor itself, or descends from it.
     bool is_descendant(pid_t pid, pid_t ancestor);
 
@@ -29,10 +41,13 @@ private:
     struct Process {
         std::string name;
         pid_t parent = 0;
+        std::string arguments;
     };
     Process& process(pid_t pid);
 
     std::map<pid_t, Process> processes_;
+    std::unordered_map<pid_t, pid_t> threads_; // the process of each known thread
+    std::deque<pid_t> exited_;                 // threads that are still known
 };
 
 } // namespace dt

@@ -56,12 +56,12 @@ RecordWriter& end_with_ids(RecordWriter& record, std::uint64_t time_ns)
         .put(std::uint64_t{99});
 }
 
-PerfOptions with_stacks()
+PerfContents with_stacks()
 {
-    PerfOptions options;
-    options.stack_bytes = 64;
-    options.kernel_stack = true;
-    return options;
+    PerfContents contents;
+    contents.stack_bytes = 64;
+    contents.kernel_stack = true;
+    return contents;
 }
 
 std::vector<std::byte> complete_sample()
@@ -207,8 +207,39 @@ TEST(SampledTasks, NamesFollowTheKernelsRecords)
     tasks.change({PerfTaskEvent::named, child, child + 7, 0, "thread"});
     EXPECT_EQ(tasks.name_of(child), "program");
     EXPECT_EQ(tasks.name_of(parent), "shell");
-    tasks.change({PerfTaskEvent::exited, child, child, parent, ""});
+}
+
+TEST(SampledTasks, AnExitedProcessIsKnownForSomeTime)
+{
+    constexpr pid_t parent = 1'000'000'001, child = 1'000'000'002, // no such processes
+        thread = 1'000'000'003;
+    SampledTasks tasks;
+    tasks.change({PerfTaskEvent::forked, child, child, parent, ""});
+    tasks.change({PerfTaskEvent::forked, child, thread, parent, ""});
+    tasks.change({PerfTaskEvent::execed, child, child, 0, "program"});
+    tasks.set_arguments(child, "program -v");
+    for (const pid_t tid : {thread, child})
+        tasks.change({PerfTaskEvent::exited, child, tid, parent, ""});
+    EXPECT_EQ(tasks.process_of(thread), child);
+    EXPECT_EQ(tasks.name_of(child), "program");
+    EXPECT_EQ(tasks.arguments_of(child), "program -v");
+    for (pid_t tid = 0; tid < 1024; tid++)
+        tasks.change({PerfTaskEvent::exited, parent, 1'000'001'000 + tid, parent, ""});
+    EXPECT_EQ(tasks.process_of(thread), 0);
+    EXPECT_EQ(tasks.process_of(child), 0);
     EXPECT_EQ(tasks.name_of(child), "");
+    EXPECT_EQ(tasks.arguments_of(child), "");
+}
+
+TEST(SampledTasks, AProgramHasNoArgumentsOfThePreviousOne)
+{
+    constexpr pid_t parent = 1'000'000'001, child = 1'000'000'002; // no such processes
+    SampledTasks tasks;
+    tasks.set_arguments(parent, "sh -c true");
+    tasks.change({PerfTaskEvent::forked, child, child, parent, ""});
+    EXPECT_EQ(tasks.arguments_of(child), "sh -c true");
+    tasks.change({PerfTaskEvent::execed, child, child, 0, "true"});
+    EXPECT_EQ(tasks.arguments_of(child), "");
 }
 
 TEST(SampledTargets, ChildrenAndProgramsAreFollowedAsOptionsSay)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/session/sampling/machine_profiler.hpp"
+#include "libdtrace/session/sampling/machine_probes.hpp"
 
 #include "base/no_signals.hpp"
 #include "libdtrace/session/sampling/perf_sample.hpp"
 #include "libdtrace/session/sampling/sample_host.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <sys/eventfd.h>
 #include <system_error>
 #include <unistd.h>
@@ -20,19 +23,26 @@ static constexpr int read_interval_ms = 50;
 // The time that stop() waits for the firing thread.
 static constexpr std::chrono::seconds longest_end{5};
 
-Result<Ok> MachineProfiler::start(void* arena, std::span<const PerfTimer> timers,
-                                  const PerfOptions& options,
-                                  std::optional<SampledTargets> targets,
-                                  std::function<void()> fired)
+Result<Ok> MachineProbes::start(void* arena, MachineSources sources,
+                                std::function<void()> fired)
 {
-    auto opened = PerfEvents::open(timers, options);
+    std::vector<PerfSource> all;
+    for (const SampleTimer& timer : sources.timers) {
+        all.emplace_back();
+        all.back().interval_ns = timer.interval_ns;
+        all.back().contents = sources.timer_contents;
+    }
+    std::ranges::move(sources.events.sources(), std::back_inserter(all));
+    if (all.empty())
+        return Ok{};
+    auto opened = PerfEvents::open(all, sources.cpu);
     if (!opened)
         return opened.error();
     wake_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake_)
-        return errno_error("create the profiler's eventfd");
+        return errno_error("create an eventfd for the kernel's records");
     events_.emplace(std::move(*opened));
-    targets_ = std::move(targets);
+    sources_ = std::move(sources);
     fired_ = std::move(fired);
     events_->start();
     try {
@@ -41,12 +51,13 @@ Result<Ok> MachineProfiler::start(void* arena, std::span<const PerfTimer> timers
         firer_ = std::thread([this, arena] { fire(arena); });
     } catch (const std::system_error& error) {
         (void)stop();
-        return errno_error("start the profiler's threads", error.code().value());
+        return errno_error("start the threads that read the kernel's records",
+                           error.code().value());
     }
     return Ok{};
 }
 
-void MachineProfiler::read()
+void MachineProbes::read()
 {
     while (!stopping_) {
         events_->wait(wake_.get(), read_interval_ms);
@@ -60,7 +71,7 @@ void MachineProfiler::read()
     changed_.notify_all();
 }
 
-void MachineProfiler::add(PerfBatch batch)
+void MachineProbes::add(PerfBatch batch)
 {
     if (batch.records().empty())
         return;
@@ -75,7 +86,7 @@ void MachineProfiler::add(PerfBatch batch)
 }
 
 // Returns the next batch. Returns nullopt after the last one.
-std::optional<PerfBatch> MachineProfiler::next()
+std::optional<PerfBatch> MachineProbes::next()
 {
     std::unique_lock lock(lock_);
     changed_.wait(lock, [this] { return !queue_.empty() || is_read_to_end_; });
@@ -87,41 +98,55 @@ std::optional<PerfBatch> MachineProfiler::next()
     return batch;
 }
 
-void MachineProfiler::fire(SampleHost& host, const PerfSample& sample)
+void MachineProbes::fire(SampleHost& host, std::size_t source, const PerfSample& sample)
 {
-    if (targets_ && !targets_->contains(sample.pid))
+    const auto& [timers, contents, targets, events, cpu] = sources_;
+    if (source >= timers.size()) {
+        sources_.events.fire(host, source - timers.size(), sample);
+    } else if (!targets || targets->contains(sample.pid)) {
+        const std::array<std::uint64_t, 2> args{sample.in_kernel ? sample.pc : 0,
+                                                sample.in_kernel ? 0 : sample.pc};
+        host.fire(timers[source].probe, sample, args);
+    } else {
         return;
-    host.fire(events_->probe_of(sample.event), sample);
+    }
     ++n_fired_;
     fired_();
 }
 
-void MachineProfiler::change(SampleHost& host, const PerfTaskEvent& event)
+void MachineProbes::change(SampleHost& host, const PerfTaskEvent& event)
 {
     host.change(event);
-    if (targets_)
-        targets_->change(event);
+    if (sources_.targets)
+        sources_.targets->change(event);
 }
 
-void MachineProfiler::lose(SampleHost& host, std::uint64_t n_records)
+void MachineProbes::lose(SampleHost& host, std::uint64_t n_records)
 {
     n_lost_ += n_records;
     host.forget_processes();
 }
 
-void MachineProfiler::fire(void* arena)
+void MachineProbes::fire(void* arena)
 {
     SampleHost host(arena);
+    host.learn_processes();
     while (const auto batch = next()) {
         for (const PerfBatch::Record& record : batch->records()) {
             if (giving_up_)
                 break;
-            if (const auto sample = sample_in(record.bytes, events_->options()))
-                fire(host, *sample);
-            else if (const auto event = task_event_in(record.bytes))
+            if (const auto id = event_in(record.bytes)) {
+                const auto source = events_->source_of(*id);
+                if (!source)
+                    continue;
+                if (const auto sample =
+                        sample_in(record.bytes, events_->contents_of(*source)))
+                    fire(host, *source, *sample);
+            } else if (const auto event = task_event_in(record.bytes)) {
                 change(host, *event);
-            else if (const std::uint64_t n = lost_in(record.bytes); n != 0)
+            } else if (const std::uint64_t n = lost_in(record.bytes); n != 0) {
                 lose(host, n);
+            }
         }
     }
     const std::lock_guard lock(lock_);
@@ -129,7 +154,7 @@ void MachineProfiler::fire(void* arena)
     changed_.notify_all();
 }
 
-std::string MachineProfiler::stop()
+std::string MachineProbes::stop()
 {
     if (!reader_.joinable()) {
         events_.reset();
@@ -152,10 +177,17 @@ std::string MachineProfiler::stop()
     events_.reset();
     if (n_lost_ == 0)
         return {};
-    return "profile: " + std::to_string(n_lost_) + " of " +
-           std::to_string(n_fired_ + n_lost_) +
-           " samples were lost, because they were taken faster than they could be "
-           "processed; use a lower rate to get all samples";
+    const std::string lost =
+        std::to_string(n_lost_) + " of " + std::to_string(n_fired_ + n_lost_);
+    if (sources_.events.sources().empty())
+        return "profile: " + lost +
+               " samples were lost, because they were taken faster than they could be "
+               "processed; use a lower rate to get all samples";
+    return lost + " of the kernel's records were lost, because they were made faster "
+                  "than they "
+                  "could be processed; enable fewer probes of all processes, or name "
+                  "processes "
+                  "with -p or -c";
 }
 
 } // namespace dt

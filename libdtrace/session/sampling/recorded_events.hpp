@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Fires the probes of all processes that the kernel's tracepoints record: io, proc, sched
+// and syscall without the kernel module. The rows of RecordedProvider say which probes
+// fire at which tracepoint.
+//
+// The arguments of a probe are numbers. If an argument is a string, the number is its
+// address in the record or in text that this class adds (SampleHost::text_base).
+#pragma once
+
+#include "base/result.hpp"
+#include "libdtrace/providers/recorded_provider.hpp"
+#include "libdtrace/providers/trace_event.hpp"
+#include "libdtrace/session/sampling/perf_events.hpp"
+#include "libdtrace/session/sampling/sample_host.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace dt {
+
+struct SessionState;
+
+class RecordedEvents {
+public:
+    // Returns the events of the enabled probes. Fails if the kernel does not have one of
+    // their tracepoints.
+    static Result<RecordedEvents> of(const SessionState& state);
+    // Returns an error if the user may not record the tracepoints of all processes.
+    static Result<Ok> check_permission();
+
+    // Returns the causes of the records, one for each tracepoint.
+    std::vector<PerfSource> sources() const;
+    // Fires the probes of a tracepoint by its index in sources().
+    void fire(SampleHost& host, std::size_t source, const PerfSample& sample);
+
+private:
+    // A probe, or a row that has no probe (Recorded::fatal_signal).
+    struct Probe {
+        std::uint32_t id;
+        Recorded what;
+    };
+    struct Tracepoint {
+        std::string name;
+        TraceEvent event;
+        std::vector<Probe> probes;
+        // The probes of system calls, by the number of the call.
+        std::vector<std::uint32_t> calls;
+        PerfContents contents;
+    };
+    // The arguments of a firing, and the thread in which the probe fires.
+    struct Firing {
+        std::array<std::uint64_t, 10> args{};
+        std::uint32_t n_args = 0;
+        std::optional<pid_t> tid; // nullopt: the thread that the record describes
+        std::string text;
+    };
+    class Fields;
+
+    Result<Ok> add(const SessionState& state, const RecordedRow& row, std::uint32_t id);
+    Result<Ok> add_calls(const SessionState& state);
+    Result<Tracepoint*> tracepoint(const std::string& name);
+    std::string filter_of(const Tracepoint& tracepoint) const;
+    bool choose(const Probe& probe, const Fields& in, SampleHost& host, Firing& out);
+    bool choose_exit(const Fields& in, Firing& out);
+    static void leave_cpu(const Fields& in, SampleHost& host, Firing& out);
+    void fire_call(const Tracepoint& tracepoint, const Fields& in, SampleHost& host);
+    const std::string& device_name(std::uint64_t device);
+
+    std::vector<Tracepoint> tracepoints_;
+    // Processes that have received a signal that ends them.
+    std::map<pid_t, int> fatal_signals_;
+    std::map<std::uint64_t, std::string> device_names_;
+};
+
+} // namespace dt
