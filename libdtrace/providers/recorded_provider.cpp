@@ -5,30 +5,32 @@ namespace dt {
 
 namespace {
 
+// If several probes fire at one tracepoint, they fire in the order of the rows.
+//
 // block_io_start exists since Linux 6.5. It is in the context of the process that starts
 // the request. block_rq_issue may be in a thread of the kernel.
 constexpr RecordedRow recorded[] = {
     {"io", "done", "block/block_rq_complete", Recorded::io_done},
     {"io", "start", "block/block_io_start", Recorded::io_start, "block/block_rq_issue"},
     {"proc", "create", "sched/sched_process_fork", Recorded::proc_create},
+    {"proc", "lwp-create", "sched/sched_process_fork", Recorded::proc_lwp_create},
+    {"proc", "start", "sched/sched_process_fork", Recorded::proc_start},
+    {"proc", "lwp-start", "sched/sched_process_fork", Recorded::proc_lwp_start},
     {"proc", "exec", "raw_syscalls/sys_enter", Recorded::proc_exec},
     {"proc", "exec-failure", "raw_syscalls/sys_exit", Recorded::proc_exec_failure},
     {"proc", "exec-success", "sched/sched_process_exec", Recorded::proc_exec_success},
-    {"proc", "exit", "sched/sched_process_exit", Recorded::proc_exit},
     {"proc", "exit", "signal/signal_deliver", Recorded::fatal_signal},
-    {"proc", "fault", "signal/signal_generate", Recorded::proc_fault},
-    {"proc", "lwp-create", "sched/sched_process_fork", Recorded::proc_lwp_create},
+    {"proc", "exit", "sched/sched_process_exit", Recorded::proc_exit},
     {"proc", "lwp-exit", "sched/sched_process_exit", Recorded::proc_lwp_exit},
-    {"proc", "lwp-start", "sched/sched_process_fork", Recorded::proc_lwp_start},
-    {"proc", "signal-clear", "raw_syscalls/sys_exit", Recorded::proc_signal_clear},
+    {"proc", "fault", "signal/signal_generate", Recorded::proc_fault},
+    {"proc", "signal-send", "signal/signal_generate", Recorded::proc_signal_send},
     {"proc", "signal-discard", "signal/signal_generate", Recorded::proc_signal_discard},
     {"proc", "signal-handle", "signal/signal_deliver", Recorded::proc_signal_handle},
-    {"proc", "signal-send", "signal/signal_generate", Recorded::proc_signal_send},
-    {"proc", "start", "sched/sched_process_fork", Recorded::proc_start},
-    {"sched", "off-cpu", "sched/sched_switch", Recorded::sched_off_cpu},
-    {"sched", "on-cpu", "sched/sched_switch", Recorded::sched_on_cpu},
+    {"proc", "signal-clear", "raw_syscalls/sys_exit", Recorded::proc_signal_clear},
     {"sched", "preempt", "sched/sched_switch", Recorded::sched_preempt},
     {"sched", "sleep", "sched/sched_switch", Recorded::sched_sleep},
+    {"sched", "off-cpu", "sched/sched_switch", Recorded::sched_off_cpu},
+    {"sched", "on-cpu", "sched/sched_switch", Recorded::sched_on_cpu},
     {"sched", "wakeup", "sched/sched_wakeup", Recorded::sched_wakeup},
     {"sched", "wakeup", "sched/sched_wakeup_new", Recorded::sched_wakeup},
 };

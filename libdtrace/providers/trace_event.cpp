@@ -34,9 +34,9 @@ std::vector<TraceField> trace_fields_in(std::string_view format)
 {
     std::vector<TraceField> fields;
     each_line(format, [&fields](std::string_view line) {
-        std::string_view declared = part_of(line, "\tfield:");
-        declared = declared.substr(0, declared.find('['));
-        const std::string_view name = declared.substr(declared.rfind(' ') + 1);
+        const std::string_view declared = part_of(line, "\tfield:");
+        std::string_view name = declared.substr(declared.rfind(' ') + 1);
+        name = name.substr(0, name.find('['));
         if (!name.empty())
             fields.push_back({std::string(name), size_in(part_of(line, "\toffset:")),
                               size_in(part_of(line, "\tsize:")),

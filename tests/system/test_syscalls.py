@@ -145,7 +145,7 @@ def calls_are_those_that_strace_reports(t):
         equal(got, want, " ".join(command))
 
 def without_a_target_a_user_is_told_what_to_do(t):
-    done = subprocess.run([*as_nobody(), t.dtrace, "-en", "syscall:::entry"], capture_output=True, text=True, cwd="/")
+    done = subprocess.run([*(as_nobody() if os.geteuid() == 0 else ()), t.dtrace, "-en", "syscall:::entry"], capture_output=True, text=True, cwd="/")
     if done.returncode == 0:
         raise Skip("any user may trace all processes")
     contains(done.stderr, "name a process with -p or -c to trace its system calls; those of all processes need root")

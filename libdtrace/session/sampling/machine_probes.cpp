@@ -11,6 +11,7 @@
 #include <chrono>
 #include <iterator>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -57,15 +58,31 @@ Result<Ok> MachineProbes::start(void* arena, MachineSources sources,
     return Ok{};
 }
 
+void MachineProbes::see(std::span<const std::byte> record)
+{
+    const auto id = event_in(record);
+    const auto source = id ? events_->source_of(*id) : std::nullopt;
+    const std::size_t n_timers = sources_.timers.size();
+    if (!source || *source < n_timers || !sources_.events.must_see(*source - n_timers))
+        return;
+    if (const auto sample = sample_in(record, events_->contents_of(*source)))
+        sources_.events.see(*source - n_timers, *sample);
+}
+
 void MachineProbes::read()
 {
+    // The reader needs little time, but records are lost if it waits for a processor. If
+    // the user may not change the priority, it stays the same.
+    constexpr int niceness = -10;
+    (void)::setpriority(PRIO_PROCESS, 0, niceness); // of this thread
+    auto see_each = [this](std::span<const std::byte> record) { see(record); };
     while (!stopping_) {
         events_->wait(wake_.get(), read_interval_ms);
         if (!stopping_)
-            add(events_->read());
+            add(events_->read(see_each));
     }
     events_->stop();
-    add(events_->read());
+    add(events_->read(see_each));
     const std::lock_guard lock(lock_);
     is_read_to_end_ = true;
     changed_.notify_all();

@@ -62,6 +62,7 @@ public:
 
 private:
     void read();
+    void see(std::span<const std::byte> record);
     void fire(void* arena);
     void fire(SampleHost& host, std::size_t source, const PerfSample& sample);
     void change(SampleHost& host, const PerfTaskEvent& event);
@@ -70,7 +71,8 @@ private:
     std::optional<PerfBatch> next();
 
     std::optional<PerfEvents> events_;
-    MachineSources sources_; // only the firing thread uses them
+    // The firing thread uses them. The reader thread calls only RecordedEvents::see().
+    MachineSources sources_;
     std::function<void()> fired_;
     Fd wake_;
     std::atomic<bool> stopping_{false}, giving_up_{false};

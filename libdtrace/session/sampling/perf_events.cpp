@@ -155,8 +155,11 @@ Result<Ok> PerfEvents::open_cpu(std::uint32_t cpu, std::span<const PerfSource> s
         perf_event_attr attr = attr_of(sources[i]);
         const bool owns_ring = i == 0;
         attr.comm = attr.comm_exec = attr.task = owns_ring;
-        attr.watermark = 1;
-        attr.wakeup_watermark = static_cast<std::uint32_t>(bytes / 4);
+        attr.watermark = sources[i].wakes ? 0 : 1;
+        if (sources[i].wakes)
+            attr.wakeup_events = 1;
+        else
+            attr.wakeup_watermark = static_cast<std::uint32_t>(bytes / 4);
         Fd event = open_event(attr, static_cast<int>(cpu));
         if (!event && errno == ENODEV)
             return Ok{};
@@ -235,12 +238,13 @@ void PerfEvents::take(const Ring& ring, std::vector<std::byte>& to)
     __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-PerfBatch PerfEvents::read()
+PerfBatch PerfEvents::read(const std::function<void(std::span<const std::byte>)>& see)
 {
     const std::uint64_t until = running_ ? monotonic_ns() - write_time_ns : UINT64_MAX;
     PerfBatch batch;
     std::vector<std::byte>& bytes = batch.bytes_;
     bytes.swap(later_);
+    const std::size_t n_seen = bytes.size();
     for (const CpuRing& each : rings_)
         take(each.ring, bytes);
     std::vector<PerfBatch::Record>& records = batch.records_;
@@ -250,6 +254,8 @@ PerfBatch PerfEvents::read()
         if (header.size < sizeof header || header.size > bytes.size() - at)
             break;
         const auto record = std::span(bytes).subspan(at, header.size);
+        if (at >= n_seen)
+            see(record);
         records.push_back({record_time(record), record});
         at += header.size;
     }

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +38,7 @@ struct PerfSource {
     // The records that the kernel makes, as in tracefs. Empty: all of the tracepoint
     std::string filter;
     PerfContents contents;
+    bool wakes = false; // wait() returns at each record
 };
 
 // The records that were read from all rings, sorted by time.
@@ -71,11 +73,12 @@ public:
 
     void start();
     void stop();
-    // Waits until a ring is a quarter full, until `wake` is readable, or for timeout_ms.
+    // Waits until a ring is a quarter full, until a source with `wakes` is recorded, until `wake` is readable, or for timeout_ms.
     void wait(int wake, int timeout_ms) const;
     // Reads the records that were written before the call. If the events run, keeps
-    // records for the next call if other CPUs may still write earlier ones.
-    PerfBatch read();
+    // records for the next call if other CPUs may still write earlier ones. Calls see()
+    // for each record that was not read before.
+    PerfBatch read(const std::function<void(std::span<const std::byte>)>& see);
 
     // Returns the index of the source of a sample, by the id of its event. Returns
     // nullopt if there is no such event.

@@ -20,7 +20,8 @@ static constexpr std::size_t most_filtered = 16;
 static constexpr std::uint32_t arguments_bytes = 16 << 10;
 
 static constexpr std::string_view entry_of_calls = "raw_syscalls/sys_enter",
-                                  return_of_calls = "raw_syscalls/sys_exit";
+                                  return_of_calls = "raw_syscalls/sys_exit",
+                                  exec_tracepoint = "sched/sched_process_exec";
 
 // The fields of a record, and the thread that the record describes.
 class RecordedEvents::Fields {
@@ -54,16 +55,27 @@ public:
     std::string text(std::string_view name) const
     {
         const TraceField* field = event_.field(name);
-        if (field == nullptr || field->offset > sample.record.size())
-            return "";
-        const auto bytes = sample.record.subspan(
-            field->offset,
-            std::min(field->bytes, sample.record.size() - field->offset));
-        const auto* characters = reinterpret_cast<const char*>(bytes.data());
-        return {characters, ::strnlen(characters, bytes.size())};
+        return field != nullptr ? text_at(field->offset, field->bytes) : "";
+    }
+    // Returns the text of a field with the type __data_loc. The field contains its offset
+    // and its length, 16 bits each.
+    std::string dynamic_text(std::string_view name) const
+    {
+        const std::uint64_t place = number(name);
+        return text_at(place & 0xffff, place >> 16 & 0xffff);
     }
 
 private:
+    std::string text_at(std::size_t offset, std::size_t n) const
+    {
+        if (offset > sample.record.size())
+            return "";
+        const auto bytes =
+            sample.record.subspan(offset, std::min(n, sample.record.size() - offset));
+        const auto* text = reinterpret_cast<const char*>(bytes.data());
+        return {text, ::strnlen(text, bytes.size())};
+    }
+
     const TraceEvent& event_;
 
 public:
@@ -144,15 +156,12 @@ Result<Ok> RecordedEvents::add_calls(const SessionState& state)
 Result<RecordedEvents> RecordedEvents::of(const SessionState& state)
 {
     RecordedEvents events;
-    for (std::uint32_t id = 1; state.registry.has(id); id++) {
-        const ProbeInfo& probe = state.registry.at(id);
-        if (!probe.enabled ||
-            dynamic_cast<const RecordedProvider*>(probe.owner) == nullptr)
+    for (const RecordedRow& row : recorded_rows()) {
+        const std::uint32_t id = state.registry.find(row.provider, "", "", row.probe);
+        if (id == 0 || !state.registry.at(id).enabled || !state.is_recorded(id))
             continue;
-        for (const RecordedRow& row : recorded_rows())
-            if (row.provider == probe.provider && row.probe == probe.name)
-                if (auto added = events.add(state, row, id); !added)
-                    return added.error();
+        if (auto added = events.add(state, row, id); !added)
+            return added.error();
     }
     if (auto added = events.add_calls(state); !added)
         return added.error();
@@ -194,6 +203,7 @@ std::vector<PerfSource> RecordedEvents::sources() const
         source.tracepoint = each.event.number;
         source.filter = filter_of(each);
         source.contents = each.contents;
+        source.wakes = each.name == exec_tracepoint;
         all.push_back(std::move(source));
     }
     return all;
@@ -236,6 +246,25 @@ bool is_preempted(std::uint64_t state)
 }
 
 } // namespace
+
+bool RecordedEvents::must_see(std::size_t source) const
+{
+    return tracepoints_[source].name == exec_tracepoint;
+}
+
+void RecordedEvents::see(std::size_t source, const PerfSample& sample)
+{
+    if (must_see(source))
+        arguments_->see(sample);
+}
+
+void RecordedEvents::begin_program(const Fields& in, SampleHost& host)
+{
+    std::string arguments = arguments_->take(in.sample);
+    if (arguments.empty())
+        arguments = in.dynamic_text("filename");
+    host.set_arguments(in.sample.pid, std::move(arguments));
+}
 
 // Chooses proc:::exit for the last thread of a process.
 bool RecordedEvents::choose_exit(const Fields& in, Firing& out)
@@ -322,7 +351,7 @@ bool RecordedEvents::choose(const Probe& probe, const Fields& in, SampleHost& ho
         out.tid = child;
         return true;
     case Recorded::proc_exec_success:
-        host.begin_program(sample);
+        begin_program(in, host);
         return true;
     case Recorded::proc_exit:
         return choose_exit(in, out);

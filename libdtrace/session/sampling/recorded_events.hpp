@@ -11,11 +11,13 @@
 #include "libdtrace/providers/recorded_provider.hpp"
 #include "libdtrace/providers/trace_event.hpp"
 #include "libdtrace/session/sampling/perf_events.hpp"
+#include "libdtrace/session/sampling/program_arguments.hpp"
 #include "libdtrace/session/sampling/sample_host.hpp"
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -35,8 +37,12 @@ public:
 
     // Returns the causes of the records, one for each tracepoint.
     std::vector<PerfSource> sources() const;
+    // Called for each sample as soon as it has been read, by another thread than fire().
+    void see(std::size_t source, const PerfSample& sample);
     // Fires the probes of a tracepoint by its index in sources().
     void fire(SampleHost& host, std::size_t source, const PerfSample& sample);
+    // Returns whether see() must be called for the samples of a source.
+    bool must_see(std::size_t source) const;
 
 private:
     // A probe, or a row that has no probe (Recorded::fatal_signal).
@@ -66,12 +72,14 @@ private:
     Result<Tracepoint*> tracepoint(const std::string& name);
     std::string filter_of(const Tracepoint& tracepoint) const;
     bool choose(const Probe& probe, const Fields& in, SampleHost& host, Firing& out);
+    void begin_program(const Fields& in, SampleHost& host);
     bool choose_exit(const Fields& in, Firing& out);
     static void leave_cpu(const Fields& in, SampleHost& host, Firing& out);
     void fire_call(const Tracepoint& tracepoint, const Fields& in, SampleHost& host);
     const std::string& device_name(std::uint64_t device);
 
     std::vector<Tracepoint> tracepoints_;
+    std::unique_ptr<ProgramArguments> arguments_ = std::make_unique<ProgramArguments>();
     // Processes that have received a signal that ends them.
     std::map<pid_t, int> fatal_signals_;
     std::map<std::uint64_t, std::string> device_names_;

@@ -96,8 +96,6 @@ static std::string_view used_of_process(const Difo* difo)
         case DIF_OP_LDGS:
             if (index == DIF_VAR_vtimestamp)
                 return "vtimestamp";
-            if (index == DIF_VAR_errno)
-                return "errno";
             break;
         case DIF_OP_LDGA:
             // The process may have closed the file and opened another one.
@@ -123,6 +121,23 @@ static std::string_view used_of_process(const Difo* difo)
         }
     }
     return "";
+}
+
+static bool uses_errno(const Difo* difo)
+{
+    return difo != nullptr &&
+           std::ranges::any_of(difo->text, [](std::uint32_t instruction) {
+               return DIF_INSTR_OP(instruction) == DIF_OP_LDGS &&
+                      DIF_INSTR_IDX(instruction) == DIF_VAR_errno;
+           });
+}
+
+static bool uses_errno(const CompiledClause& clause)
+{
+    return uses_errno(clause.predicate.get()) ||
+           std::ranges::any_of(clause.actions, [](const Action& action) {
+               return uses_errno(action.difo.get());
+           });
 }
 
 static std::string_view used_of_process(const CompiledClause& clause)
@@ -153,7 +168,7 @@ bool needs_only_samples(const SessionState& state)
     for_each_clause(
         state, [&state](std::uint32_t probe) { return is_profile(state, probe); },
         [&needed](const CompiledClause& clause, std::uint32_t) {
-            needed = needed || !used_of_process(clause).empty();
+            needed = needed || !used_of_process(clause).empty() || uses_errno(clause);
         });
     return !needed;
 }
@@ -191,12 +206,10 @@ std::string refused_later(const SessionState& state)
         state, [&state](std::uint32_t probe) { return state.is_recorded(probe); },
         [&](const CompiledClause& clause, std::uint32_t id) {
             const ProbeInfo& probe = state.registry.at(id);
-            const bool has_errno =
-                probe.provider == "syscall" && probe.name == "return";
             const std::string_view used = used_of_process(clause);
             if (!refused.empty())
                 return;
-            if (!used.empty() && !(used == "errno" && has_errno))
+            if (!used.empty())
                 refused = full_name(probe) + ": " + std::string(used) +
                           " cannot be used, because the clause runs after the kernel "
                           "has recorded the event";

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -80,35 +79,6 @@ void SampleHost::fire(std::uint32_t probe, const PerfSample& sample,
     dt_fire(&host_, probe, reinterpret_cast<const dt_u64*>(args.data()),
             static_cast<dt_u32>(args.size()));
     sample_ = nullptr;
-}
-
-// Returns the arguments of a new program, separated by blanks. They are at the beginning
-// of its stack: their number, their addresses, and then, one after the other, the strings.
-static std::string arguments_on(const StackCopy& stack, std::uint64_t sp)
-{
-    constexpr std::size_t longest = 4096; // as TaskVars::text() reads
-    std::uint64_t n = 0, at = 0;
-    std::string all;
-    if (!stack.word(sp, n) || !stack.word(sp + sizeof n, at))
-        return all;
-    for (std::uint64_t i = 0; i < n && all.size() < longest; i++) {
-        const auto bytes = stack.bytes(at, longest);
-        const auto end = std::find(bytes.begin(), bytes.end(), std::byte{0});
-        if (end == bytes.end())
-            break;
-        all += i != 0 ? " " : "";
-        std::transform(bytes.begin(), end, std::back_inserter(all),
-                       [](std::byte each) { return static_cast<char>(each); });
-        at += static_cast<std::uint64_t>(end - bytes.begin()) + 1;
-    }
-    return all;
-}
-
-void SampleHost::begin_program(const PerfSample& sample)
-{
-    if (sample.user)
-        tasks_.set_arguments(sample.pid,
-                             arguments_on(StackCopy(sample), (*sample.user)[Reg::rsp]));
 }
 
 void SampleHost::change(const PerfTaskEvent& event)

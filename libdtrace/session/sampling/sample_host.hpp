@@ -41,9 +41,11 @@ public:
     // Reads the names of all processes. Called after the kernel has begun to record.
     void learn_processes() { tasks_.read_all(); }
     void change(const PerfTaskEvent& event);
-    // Remembers the arguments of a new program. The sample was taken before its first
-    // instruction.
-    void begin_program(const PerfSample& sample);
+    // Remembers the arguments of the program that a process has executed.
+    void set_arguments(pid_t pid, std::string arguments)
+    {
+        tasks_.set_arguments(pid, std::move(arguments));
+    }
     // Returns the process of a thread, or 0 if it is unknown.
     pid_t process_of(pid_t tid) { return tasks_.process_of(tid); }
     // Discards what is known about processes. Called when records were lost.

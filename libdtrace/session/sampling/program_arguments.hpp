@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The arguments of the programs that processes execute. When the kernel records
+// sched_process_exec, they are on the new program's stack, of which the sample contains a
+// copy. The kernel copies only pages that are in memory, and often there is one before
+// the arguments that is not. Then they are read from /proc, as soon as the sample is read.
+// If the process has exited or has executed another program by then, only the path of the
+// program is known.
+#pragma once
+
+#include "libdtrace/session/sampling/perf_sample.hpp"
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <utility>
+
+namespace dt {
+
+// Returns the arguments of a new program, separated by blanks. Returns nullopt if they
+// are not all in the copy of its stack.
+std::optional<std::string> arguments_on_stack(const PerfSample& sample);
+
+class ProgramArguments {
+public:
+    // Called for each sample at sched_process_exec as soon as it has been read.
+    void see(const PerfSample& sample);
+    // Returns the arguments, or "" if they are unknown. Called once for each sample, maybe
+    // by another thread.
+    std::string take(const PerfSample& sample);
+
+private:
+    std::mutex lock_;
+    // Those from /proc, by the process and the time of the sample.
+    std::map<std::pair<pid_t, std::uint64_t>, std::string> from_proc_;
+};
+
+} // namespace dt
