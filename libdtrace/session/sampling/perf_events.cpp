@@ -49,7 +49,7 @@ static perf_event_attr attr_of(const PerfSource& source)
     attr.sample_id_all = 1;
     attr.disabled = 1;
     attr.exclude_callchain_user = 1;
-    attr.sample_regs_user = sampled_registers;
+    attr.sample_regs_user = source.contents.registers ? sampled_registers : 0;
     attr.sample_stack_user = source.contents.stack_bytes;
     attr.use_clockid = 1;
     attr.clockid = CLOCK_MONOTONIC;

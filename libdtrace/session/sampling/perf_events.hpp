@@ -25,6 +25,7 @@ namespace dt {
 
 // The parts of a sample.
 struct PerfContents {
+    bool registers = true;         // the user's
     std::uint32_t stack_bytes = 0; // of the user stack; 0: samples have no user stack
     bool kernel_stack = false;
     bool record = false; // the fields of a tracepoint

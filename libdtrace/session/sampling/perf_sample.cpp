@@ -102,7 +102,9 @@ constinit const std::uint64_t sampled_registers = mask_of_all();
 std::uint64_t sample_type(const PerfContents& contents)
 {
     std::uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-                         PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER;
+                         PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+    if (contents.registers)
+        type |= PERF_SAMPLE_REGS_USER;
     if (contents.kernel_stack)
         type |= PERF_SAMPLE_CALLCHAIN;
     if (contents.record)
@@ -160,7 +162,8 @@ std::optional<PerfSample> sample_in(std::span<const std::byte> record,
     }
     if (contents.record)
         sample.record = in.bytes(in.get<std::uint32_t>());
-    sample.user = registers_in(in);
+    if (contents.registers)
+        sample.user = registers_in(in);
     if (contents.stack_bytes != 0)
         if (const auto n = in.get<std::uint64_t>(); n != 0) {
             const auto stack = in.bytes(n);

@@ -102,6 +102,7 @@ Result<RecordedEvents::Tracepoint*> RecordedEvents::tracepoint(const std::string
     if (!event)
         return event.error();
     tracepoints_.push_back({name, std::move(*event), {}, {}, {}});
+    tracepoints_.back().contents.registers = false;
     tracepoints_.back().contents.record = true;
     return &tracepoints_.back();
 }
@@ -110,6 +111,7 @@ static void add_contents(PerfContents& to, const PerfContents& more)
 {
     to.stack_bytes = std::max(to.stack_bytes, more.stack_bytes);
     to.kernel_stack |= more.kernel_stack;
+    to.registers |= more.registers;
 }
 
 Result<Ok> RecordedEvents::add(const SessionState& state, const RecordedRow& row,
@@ -126,7 +128,7 @@ Result<Ok> RecordedEvents::add(const SessionState& state, const RecordedRow& row
                      return probe == id;
                  }));
     if (row.what == Recorded::proc_exec_success)
-        add_contents(tracepoint.contents, {arguments_bytes, false, false});
+        add_contents(tracepoint.contents, {true, arguments_bytes, false, false});
     return Ok{};
 }
 

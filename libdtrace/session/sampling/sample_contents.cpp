@@ -19,11 +19,14 @@ static void add_variables(const Difo* difo, PerfContents& contents)
     if (difo == nullptr)
         return;
     for (const std::uint32_t instruction : difo->text) {
+        contents.registers |= DIF_INSTR_OP(instruction) == DIF_OP_LDGA &&
+                              DIF_INSTR_R1(instruction) == DIF_VAR_uregs;
         if (DIF_INSTR_OP(instruction) != DIF_OP_LDGS)
             continue;
         switch (DIF_INSTR_IDX(instruction)) {
         case DIF_VAR_ucaller:
         case DIF_VAR_ustackdepth:
+            contents.registers = true;
             contents.stack_bytes = copied_stack_bytes;
             break;
         case DIF_VAR_caller:
@@ -41,10 +44,12 @@ static void add_clause(const CompiledClause& clause, PerfContents& contents)
     add_variables(clause.predicate.get(), contents);
     for (const Action& action : clause.actions) {
         add_variables(action.difo.get(), contents);
-        if (action.kind == DTRACEACT_USTACK || action.kind == DTRACEACT_JSTACK)
+        if (action.kind == DTRACEACT_USTACK || action.kind == DTRACEACT_JSTACK) {
+            contents.registers = true;
             contents.stack_bytes = copied_stack_bytes;
-        else if (action.kind == DTRACEACT_STACK)
+        } else if (action.kind == DTRACEACT_STACK) {
             contents.kernel_stack = true;
+        }
     }
 }
 
@@ -71,6 +76,7 @@ PerfContents sample_contents(const SessionState& state,
                              const std::function<bool(std::uint32_t)>& is_sampled)
 {
     PerfContents contents;
+    contents.registers = false;
     for_each_clause(state, is_sampled,
                     [&contents](const CompiledClause& clause, std::uint32_t) {
                         add_clause(clause, contents);
@@ -80,8 +86,10 @@ PerfContents sample_contents(const SessionState& state,
 
 PerfContents profile_contents(const SessionState& state)
 {
-    return sample_contents(
+    PerfContents contents = sample_contents(
         state, [&state](std::uint32_t probe) { return is_profile(state, probe); });
+    contents.registers = true;
+    return contents;
 }
 
 // Returns what a DIFO uses that only the process has, at the time of the event. Returns
@@ -177,19 +185,9 @@ bool needs_only_samples(const SessionState& state)
 static bool uses_thread(const CompiledClause& clause)
 {
     PerfContents contents;
+    contents.registers = false;
     add_clause(clause, contents);
-    auto uses_registers = [](const Difo* difo) {
-        return difo != nullptr &&
-               std::ranges::any_of(difo->text, [](std::uint32_t instruction) {
-                   return DIF_INSTR_OP(instruction) == DIF_OP_LDGA &&
-                          DIF_INSTR_R1(instruction) == DIF_VAR_uregs;
-               });
-    };
-    return contents.stack_bytes != 0 || contents.kernel_stack ||
-           uses_registers(clause.predicate.get()) ||
-           std::ranges::any_of(clause.actions, [&](const Action& action) {
-               return uses_registers(action.difo.get());
-           });
+    return contents.registers || contents.kernel_stack;
 }
 
 // Returns whether the record of a probe's event describes another thread than the one in

@@ -10,7 +10,7 @@
 namespace dt {
 
 // Returns what the samples must contain for the clauses at the probes for which
-// is_sampled() returns true.
+// is_sampled() returns true. The registers are those of the user.
 PerfContents sample_contents(const SessionState& state,
                              const std::function<bool(std::uint32_t)>& is_sampled);
 // The same for the clauses at profile-n probes.
