@@ -20,6 +20,8 @@ public:
     std::optional<std::uint64_t> number(std::uint32_t id, std::uint32_t index);
     // Returns "" if /proc does not contain the variable, or if it is a number.
     std::string text(std::uint32_t id, std::uint32_t index) const;
+    // Returns whether the thread has not exited.
+    bool exists() { return !status().empty(); }
 
 private:
     const std::string& status();

@@ -144,6 +144,17 @@ std::int64_t SampleHost::load_string(std::uint64_t addr, char* to, std::uint64_t
     return n;
 }
 
+// Returns a user or group id of a process that has exited. Returns nullopt if the
+// variable is another one, or if /proc has it.
+std::optional<std::uint64_t> SampleHost::id_of_exited(std::uint32_t id)
+{
+    const bool is_user = id == DIF_VAR_uid || id == DIF_VAR_pr_euid;
+    const bool is_group = id == DIF_VAR_gid || id == DIF_VAR_pr_egid;
+    if ((!is_user && !is_group) || vars_.exists())
+        return std::nullopt;
+    return is_user ? tasks_.uid_of(sample_->pid) : tasks_.gid_of(sample_->pid);
+}
+
 int SampleHost::var(std::uint32_t id, std::uint32_t index, std::uint64_t* value)
 {
     if (id == DIF_VAR_uregs) {
@@ -171,7 +182,9 @@ int SampleHost::var(std::uint32_t id, std::uint32_t index, std::uint64_t* value)
         *value = 0;
         return 0;
     }
-    const auto number = vars_.number(id, index);
+    auto number = id_of_exited(id);
+    if (!number)
+        number = vars_.number(id, index);
     *value = number.value_or(0);
     return number ? 0 : -1;
 }

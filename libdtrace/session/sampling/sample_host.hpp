@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -45,6 +46,7 @@ public:
     void set_arguments(pid_t pid, std::string arguments)
     {
         tasks_.set_arguments(pid, std::move(arguments));
+        tasks_.read_ids(pid);
     }
     // Returns the process of a thread, or 0 if it is unknown.
     pid_t process_of(pid_t tid) { return tasks_.process_of(tid); }
@@ -66,6 +68,7 @@ public:
     bool progenyof(std::uint64_t pid);
 
 private:
+    std::optional<std::uint64_t> id_of_exited(std::uint32_t id);
     // Returns at most n bytes at an address. Returns fewer if the memory ends before.
     std::span<const std::byte> bytes_at(std::uint64_t addr, std::uint64_t n) const;
 

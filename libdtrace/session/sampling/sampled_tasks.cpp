@@ -20,8 +20,23 @@ SampledTasks::Process& SampledTasks::process(pid_t pid)
         TaskVars vars(pid, pid);
         process.name = vars.text(DIF_VAR_execname, 0);
         process.parent = static_cast<pid_t>(vars.number(DIF_VAR_ppid, 0).value_or(0));
+        set_ids(vars, process);
     }
     return process;
+}
+
+void SampledTasks::set_ids(TaskVars& vars, Process& process)
+{
+    if (!vars.exists())
+        return;
+    process.uid = static_cast<uid_t>(vars.number(DIF_VAR_uid, 0).value_or(-1));
+    process.gid = static_cast<gid_t>(vars.number(DIF_VAR_gid, 0).value_or(-1));
+}
+
+void SampledTasks::read_ids(pid_t pid)
+{
+    TaskVars vars(pid, pid);
+    set_ids(vars, process(pid));
 }
 
 void SampledTasks::read_all()
@@ -45,7 +60,8 @@ void SampledTasks::change(const PerfTaskEvent& event)
         threads_[event.tid] = event.pid;
         if (is_leader) {
             const Process& parent = process(event.parent);
-            processes_[event.pid] = {parent.name, event.parent, parent.arguments};
+            processes_[event.pid] = {parent.name, event.parent, parent.arguments,
+                                     parent.uid, parent.gid};
         }
         break;
     case PerfTaskEvent::exited:

@@ -11,9 +11,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <unordered_map>
 
 namespace dt {
+
+class TaskVars;
 
 class SampledTasks {
 public:
@@ -32,6 +35,12 @@ public:
     const std::string& arguments_of(pid_t pid) { return process(pid).arguments; }
     // Returns 0 if the parent is unknown.
     pid_t parent_of(pid_t pid);
+    // Returns the last known effective ids of a process, or those of its parent at the time
+    // of the fork. Returns -1 if they are unknown.
+    uid_t uid_of(pid_t pid) { return process(pid).uid; }
+    gid_t gid_of(pid_t pid) { return process(pid).gid; }
+    // Reads the ids again. Called when a process executes a program.
+    void read_ids(pid_t pid);
     // Returns the process of a thread, or 0 if it is unknown.
     pid_t process_of(pid_t tid);
     // Returns whether `pid` is the ancestor itself, or descends from it.
@@ -42,8 +51,11 @@ private:
         std::string name;
         pid_t parent = 0;
         std::string arguments;
+        uid_t uid = static_cast<uid_t>(-1);
+        gid_t gid = static_cast<gid_t>(-1);
     };
     Process& process(pid_t pid);
+    static void set_ids(TaskVars& vars, Process& process);
 
     std::map<pid_t, Process> processes_;
     std::unordered_map<pid_t, pid_t> threads_; // the process of each known thread

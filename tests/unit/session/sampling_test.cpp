@@ -2,6 +2,7 @@
 // Samples of all processes: the kernel's records, the walk of a copied stack, and the
 // names of processes.
 #include "libdtrace/session/sampling/perf_sample.hpp"
+#include "libdtrace/session/sampling/program_arguments.hpp"
 #include "libdtrace/session/sampling/sampled_stacks.hpp"
 #include "libdtrace/session/sampling/sampled_targets.hpp"
 #include "libdtrace/session/sampling/sampled_tasks.hpp"
@@ -99,6 +100,32 @@ TEST(PerfSample, FieldsAreInTheKernelsOrder)
     EXPECT_EQ((*sample->user)[Reg::r15],
               100u + static_cast<unsigned>(std::popcount(sampled_registers)) - 1);
     EXPECT_EQ(sample->user_stack.size(), 24u);
+}
+
+TEST(PerfSample, TheRecordOfATracepointPrecedesTheRegisters)
+{
+    PerfContents contents;
+    contents.record = true;
+    RecordWriter writer(PERF_RECORD_SAMPLE);
+    writer.put(std::uint64_t{99}).put(std::uint64_t{1});
+    writer.put(std::uint32_t{70}).put(std::uint32_t{71}).put(std::uint64_t{5'000});
+    writer.put(std::uint32_t{3}).put(std::uint32_t{0});
+    writer.put(std::uint32_t{12}).put(std::uint64_t{0x1234}).put(std::uint32_t{5});
+    auto bare = writer.done();
+    writer.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_NONE});
+    const auto complete = writer.done();
+    const auto sample = sample_in(complete, contents);
+    ASSERT_TRUE(sample);
+    ASSERT_EQ(sample->record.size(), 12u);
+    EXPECT_EQ(sample->record[0], std::byte{0x34});
+    EXPECT_FALSE(sample->user);
+    EXPECT_EQ(event_in(complete), 99u);
+    EXPECT_FALSE(sample_in(bare, contents));
+    contents.registers = false;
+    EXPECT_TRUE(sample_in(bare, contents));
+    bare.resize(bare.size() - 1);
+    EXPECT_FALSE(sample_in(bare, contents));
+    EXPECT_FALSE(event_in(std::span(bare).first(12)));
 }
 
 TEST(PerfSample, ATruncatedRecordIsRefused)
@@ -229,6 +256,56 @@ TEST(SampledTasks, AnExitedProcessIsKnownForSomeTime)
     EXPECT_EQ(tasks.process_of(child), 0);
     EXPECT_EQ(tasks.name_of(child), "");
     EXPECT_EQ(tasks.arguments_of(child), "");
+}
+
+TEST(SampledTasks, ANewProcessHasTheIdsOfItsParent)
+{
+    constexpr pid_t child = 1'000'000'002, orphan = 1'000'000'003; // no such processes
+    SampledTasks tasks;
+    tasks.change({PerfTaskEvent::forked, child, child, ::getpid(), ""});
+    EXPECT_EQ(tasks.uid_of(child), ::geteuid());
+    EXPECT_EQ(tasks.gid_of(child), ::getegid());
+    tasks.read_ids(child); // /proc does not have them
+    EXPECT_EQ(tasks.uid_of(child), ::geteuid());
+    EXPECT_EQ(tasks.uid_of(orphan), static_cast<uid_t>(-1));
+}
+
+// A sample at sched_process_exec whose stack begins with these words.
+PerfSample exec_sample(const std::vector<std::uint64_t>& stack)
+{
+    PerfSample sample;
+    sample.pid = sample.tid = 1'000'000'001; // no such process
+    sample.user.emplace();
+    (*sample.user)[Reg::rsp] = 0x1000;
+    sample.user_stack = std::as_bytes(std::span(stack));
+    return sample;
+}
+
+TEST(ProgramArguments, AreOnTheStackOfTheProgram)
+{
+    // Two arguments, their addresses, and a null, which the strings follow.
+    std::vector<std::uint64_t> stack{2, 0x1020, 0x1022, 0, 0};
+    std::memcpy(&stack[4], "a\0b c\0", 6);
+    EXPECT_EQ(arguments_on_stack(exec_sample(stack)), "a b c");
+    ProgramArguments arguments;
+    arguments.see(exec_sample(stack));
+    EXPECT_EQ(arguments.take(exec_sample(stack)), "a b c");
+    EXPECT_EQ(arguments_on_stack(exec_sample({0, 0})), "");
+}
+
+TEST(ProgramArguments, OfAnIncompleteStackAreUnknown)
+{
+    std::vector<std::uint64_t> stack{2, 0x1020, 0x1022, 0, 0x6161'6161'6100'6161};
+    EXPECT_EQ(arguments_on_stack(exec_sample(stack)), std::nullopt); // no second NUL
+    stack[1] = 0x9000;                                               // not in the copy
+    EXPECT_EQ(arguments_on_stack(exec_sample(stack)), std::nullopt);
+    stack[0] = ~std::uint64_t{0};
+    EXPECT_EQ(arguments_on_stack(exec_sample(stack)), std::nullopt);
+    EXPECT_EQ(arguments_on_stack(exec_sample({1})), std::nullopt);
+    EXPECT_EQ(arguments_on_stack(PerfSample{}), std::nullopt);
+    ProgramArguments arguments;
+    arguments.see(exec_sample(stack));
+    EXPECT_EQ(arguments.take(exec_sample(stack)), "");
 }
 
 TEST(SampledTasks, AProgramHasNoArgumentsOfThePreviousOne)
