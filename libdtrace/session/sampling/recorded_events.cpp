@@ -4,7 +4,6 @@
 #include "libdtrace/session/sampling/sample_contents.hpp"
 #include "libdtrace/session/session_state.hpp"
 #include "process/signals.hpp"
-#include "ptrace-agent/runtime/runtime.h"
 
 #include <algorithm>
 #include <csignal>
@@ -241,6 +240,13 @@ std::uint64_t flags_of(const std::string& letters, std::uint64_t error)
            (error != 0 ? b_error : 0);
 }
 
+// Returns the error number in the result of a system call, or 0.
+std::uint64_t error_of(std::uint64_t result)
+{
+    constexpr std::uint64_t max_error = 4095; // MAX_ERRNO
+    return result >= -max_error ? -result : 0;
+}
+
 bool is_preempted(std::uint64_t state)
 {
     constexpr std::uint64_t sleeping = 0xff; // TASK_REPORT
@@ -280,6 +286,12 @@ bool RecordedEvents::choose_exit(const Fields& in, Firing& out)
     out.args[0] = signal.empty() ? CLD_EXITED : CLD_KILLED;
     out.n_args = 1;
     return true;
+}
+
+bool RecordedEvents::is_exec(const Fields& in)
+{
+    const std::uint64_t number = in.number("id");
+    return number == SYS_execve || number == SYS_execveat;
 }
 
 // Prepares a firing in the thread that leaves the CPU. The kernel does not record the ids
@@ -387,19 +399,16 @@ bool RecordedEvents::choose(const Probe& probe, const Fields& in, SampleHost& ho
                      in.number("sig")});
     }
     case Recorded::proc_exec:
-    case Recorded::proc_exec_failure:
+        return is_exec(in) &&
+               pass({in.number("args", in.number("id") == SYS_execveat)});
+    case Recorded::proc_exec_failure: {
+        const std::uint64_t error = error_of(in.number("ret"));
+        return is_exec(in) && error != 0 && pass({error});
+    }
     case Recorded::proc_signal_clear: {
-        const dt_rt_task_call call = probe.what == Recorded::proc_exec ? DT_RT_EXEC
-                                     : probe.what == Recorded::proc_exec_failure
-                                         ? DT_RT_EXEC_FAILURE
-                                         : DT_RT_SIGNAL_CLEAR;
-        const dt_u64 args[] = {in.number("args", 0), in.number("args", 1),
-                               in.number("args", 2)};
-        dt_u64 chosen[3];
-        out.n_args =
-            dt_rt_task_args(call, in.number("id"), args, in.number("ret"), chosen);
-        std::copy_n(chosen, out.n_args, out.args.begin());
-        return out.n_args != 0;
+        const std::uint64_t signal = in.number("ret");
+        return in.number("id") == SYS_rt_sigtimedwait && signal != 0 &&
+               error_of(signal) == 0 && pass({signal});
     }
     case Recorded::syscall:
         break;
@@ -423,7 +432,7 @@ void RecordedEvents::fire_call(const Tracepoint& tracepoint, const Fields& in,
         return;
     }
     const std::uint64_t result = in.number("ret");
-    const auto error = dt_rt_errno_of(result);
+    const std::uint64_t error = error_of(result);
     args[0] = args[1] = error != 0 ? ~std::uint64_t{0} : result;
     host.fire(tracepoint.calls[number], in.sample, std::span(args).first(2), error);
 }

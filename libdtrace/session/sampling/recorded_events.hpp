@@ -74,6 +74,7 @@ private:
     bool choose(const Probe& probe, const Fields& in, SampleHost& host, Firing& out);
     void begin_program(const Fields& in, SampleHost& host);
     bool choose_exit(const Fields& in, Firing& out);
+    static bool is_exec(const Fields& in);
     static void leave_cpu(const Fields& in, SampleHost& host, Firing& out);
     void fire_call(const Tracepoint& tracepoint, const Fields& in, SampleHost& host);
     const std::string& device_name(std::uint64_t device);
