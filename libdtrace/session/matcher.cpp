@@ -32,8 +32,15 @@ std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
     if (known != matches_.end())
         return known->second;
 
+    // Without the module, a description that names nothing does not begin to record all
+    // processes.
+    const bool omits_recorded = !s_.kernel && !s_.has_own_targets() &&
+                                spec.provider.empty() && spec.module.empty() &&
+                                spec.function.empty() && spec.name.empty();
     bool mine = false;
     for (Provider* provider : s_.providers.list()) {
+        if (omits_recorded && is_kernel_provider(provider->name()))
+            continue;
         Provider::Outcome outcome = provider->provide(spec);
         if (outcome.refused)
             return *outcome.refused;
