@@ -92,17 +92,25 @@ std::string Matcher::why_not_in_process(const ProbeSpec& spec)
            " cannot be read: only its owner or root may read it";
 }
 
-std::string Matcher::hint_without_kernel(const std::string& provider)
+std::string Matcher::hint_without_kernel(const ProbeSpec& spec)
 {
+    const std::string& provider = spec.provider;
     const bool fires_in_targets = provider == "syscall" || provider == "proc";
     const bool is_recorded =
         fires_in_targets || provider == "io" || provider == "sched";
     if (!is_recorded)
         return "; the " + provider + " provider needs the kernel: " + s_.why_no_kernel;
-    if (s_.can_record_events() || (fires_in_targets && s_.has_own_targets()))
+    if (s_.can_record_events() || (fires_in_targets && s_.has_own_targets())) {
+        s_.providers.provide_all_of_kernel();
+        std::string near = near_name(provider, spec.name, &ProbeInfo::name);
+        if (near.empty())
+            near = near_name(provider, spec.function, &ProbeInfo::function);
+        if (!near.empty())
+            return near;
         return "; without the kernel module, the " + provider +
                " provider has only the probes that dtrace -l -P " + provider +
                " lists: " + s_.why_no_kernel;
+    }
     const std::string permitted =
         "root, CAP_PERFMON with a readable tracefs, or the kernel module: " +
         s_.why_no_kernel;
@@ -118,7 +126,7 @@ std::string Matcher::hint_without_kernel(const std::string& provider)
 std::string Matcher::kernel_hint(const ProbeSpec& spec)
 {
     if (!s_.kernel)
-        return hint_without_kernel(spec.provider);
+        return hint_without_kernel(spec);
     if (spec.provider == "fbt")
         return s_.providers.fbt.hint(spec);
     return spec.provider == "sdt" ? s_.providers.sdt.hint() : "";
@@ -130,12 +138,20 @@ std::string Matcher::hint_for(const ProbeSpec& spec)
         return kernel_hint(spec);
     if (std::string hint = s_.providers.usdt.hint(spec); !hint.empty())
         return hint;
-    Suggestions near(spec.name);
+    return near_name(spec.provider, spec.name, &ProbeInfo::name);
+}
+
+// Returns the end of a message with the most similar name of a probe, or with the most
+// similar function if `part` is the function. Returns "" if no name is similar.
+std::string Matcher::near_name(const std::string& provider, const std::string& name,
+                               std::string_view ProbeInfo::*part)
+{
+    Suggestions near(name);
     for (std::uint32_t id = 1; id <= s_.registry.size(); id++)
-        if (spec.provider.empty() || s_.registry.at(id).provider == spec.provider)
-            near.consider(s_.registry.at(id).name);
+        if (provider.empty() || s_.registry.at(id).provider == provider)
+            near.consider(s_.registry.at(id).*part);
     auto nearest = near.nearest(1);
-    if (!spec.name.empty() && !nearest.empty() && nearest[0] != spec.name)
+    if (!name.empty() && !nearest.empty() && nearest[0] != name)
         return did_you_mean(nearest);
     return "";
 }

@@ -22,7 +22,9 @@ public:
 
 private:
     std::string hint_for(const ProbeSpec& spec);
-    std::string hint_without_kernel(const std::string& provider);
+    std::string hint_without_kernel(const ProbeSpec& spec);
+    std::string near_name(const std::string& provider, const std::string& name,
+                          std::string_view ProbeInfo::*part);
     std::string kernel_hint(const ProbeSpec& spec);
     std::string why_not_in_process(const ProbeSpec& spec);
     std::string searched_text(const ProbeSpec& spec);

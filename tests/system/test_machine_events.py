@@ -279,6 +279,11 @@ def probes_that_are_not_recorded_are_named(t):
     done = t.run("-n", "sched:::enqueue")
     equal(done.returncode, 1)
     contains(done.stderr, "without the kernel module, the sched provider has only the probes that dtrace -l -P sched lists")
+    for misspelled, hint in (("sched:::offcpu", "off-cpu"), ("io:::strt", "start"), ("syscall::opn:entry", "open"),
+                             ("syscall::read:entri", "entry"), ("proc:::exec-succes", "exec-success")):
+        done = t.run("-n", misspelled)
+        equal(done.returncode, 1)
+        contains(done.stderr, f"does not match any probes (did you mean {hint}?)")
     for provider, want in (("sched", {"off-cpu", "on-cpu", "preempt", "sleep", "wakeup"}), ("io", {"done", "start"})):
         listed = t.run("-lP", provider).stdout.splitlines()[1:]
         equal({line.split()[-1] for line in listed}, want, provider)
