@@ -105,15 +105,15 @@ add_value() {
     [ -z "$totals" ] || printf '@%s_total = %s; ' "$1" "$3"
 }
 
-# Ends the tool if not all processes can be traced. If the tool sets needs_module, this requires the kernel module.
+# Ends the tool if not all processes can be traced. A tool that sets needs_module requires the kernel module for this.
 needs_module=
 require_all_processes() {
     [ -z "$needs_module" ] || "$dtrace" -en 'BEGIN { trace(curthread); }' >/dev/null 2>&1 ||
         die "name a process with -p, or a command, because all processes can be traced only with the kernel" \
             "module; 'dtrace -lP fbt' says why it cannot be used"
     "$dtrace" -en 'syscall::read:entry' >/dev/null 2>&1 ||
-        die "name a process with -p, or a command, because all processes can be traced only by root or with the" \
-            "kernel module; 'dtrace -lP fbt' says why it cannot be used"
+        die "name a process with -p, or a command, because only root can trace all processes; 'dtrace -lP syscall' says" \
+            "what is missing"
 }
 
 # A tool can set `flags`, which are more flags of dtrace, and `runner`, a command that executes dtrace.

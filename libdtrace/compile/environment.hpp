@@ -110,7 +110,7 @@ public:
     virtual ProbeStability stability(std::span<const std::uint32_t>) { return {}; }
     // Returns whether the probes of a description have the kernel's stack although the
     // kernel module is not used.
-    virtual bool samples_kernel_stack(const ProbeSpec&) { return false; }
+    virtual bool has_recorded_stack(const ProbeSpec&) { return false; }
     // Returns the source of the types of a probe's args[]. If the arguments are not
     // known, returns the reason as a string. The string is empty if the probe has no
     // arguments. Returns nullopt if there is no session.

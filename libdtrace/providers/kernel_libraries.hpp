@@ -26,9 +26,10 @@ struct KernelLibrary {
 // occurs in `text`. Each library comes after its dependencies.
 std::vector<KernelLibrary> kernel_libraries(const std::set<std::string>& providers,
                                             std::string_view text);
-// Returns the same of the libraries in the directories target/ and recorded/. They
-// describe the probes that do not need the kernel module: those in targets, and those
-// that fire in the consumer (RecordedProvider).
+// Returns the libraries in the directories target/ and recorded/ that define one of the
+// providers or declare a word in `text`. They describe the probes that do not need the
+// kernel module: those in targets, and those that fire in the consumer
+// (RecordedProvider).
 std::vector<KernelLibrary>
 libraries_without_kernel(const std::set<std::string>& providers, std::string_view text);
 

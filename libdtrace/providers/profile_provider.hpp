@@ -7,7 +7,7 @@
 //
 // A description that names a probe creates this probe. The kernel module fires these
 // probes if the session uses the module. Otherwise TimerThread fires tick probes, and
-// profile probes fire in the consumer (MachineProfiler) or on stopped threads of the
+// profile probes fire in the consumer (MachineProbes) or on stopped threads of the
 // targets (Sampler in the agent). Intervals below 200 us are
 // refused, because firing would use most of a CPU.
 #pragma once

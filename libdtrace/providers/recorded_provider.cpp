@@ -37,6 +37,16 @@ constexpr RecordedRow recorded[] = {
 
 } // namespace
 
+bool is_recorded_provider(std::string_view name)
+{
+    return prefers_targets(name) || name == "io" || name == "sched";
+}
+
+bool prefers_targets(std::string_view name)
+{
+    return name == "proc" || name == "syscall";
+}
+
 std::span<const RecordedRow> recorded_rows()
 {
     return recorded;

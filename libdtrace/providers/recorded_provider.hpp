@@ -19,7 +19,8 @@
 
 namespace dt {
 
-// What a probe takes from the record of its tracepoint.
+// A probe, or another use of a record. It determines how the arguments are computed from
+// the record.
 enum class Recorded {
     io_done,
     io_start,
@@ -42,20 +43,24 @@ enum class Recorded {
     sched_preempt,
     sched_sleep,
     sched_wakeup,
-    syscall,
-    fatal_signal, // not a probe; the reason of a later proc:::exit
+    fatal_signal, // fires no probe, but is the reason of a later proc:::exit
 };
 
 struct RecordedRow {
     std::string_view provider, probe;
     std::string_view tracepoint; // for example "sched/sched_switch"
     Recorded what;
-    // The tracepoint of kernels that do not have the other one. Empty if all have it.
-    std::string_view otherwise = "";
+    // Used if the kernel does not have `tracepoint`. Empty if all kernels have it.
+    std::string_view fallback = "";
 };
 
-// A probe fires at the tracepoints of all its rows.
+// A probe fires at the tracepoints of all its rows, except those with fatal_signal.
 std::span<const RecordedRow> recorded_rows();
+
+// Returns whether probes of this provider can fire for recorded events.
+bool is_recorded_provider(std::string_view name);
+// Returns whether such probes fire in targets instead if the user has named some.
+bool prefers_targets(std::string_view name);
 
 class RecordedProvider : public Provider {
 public:

@@ -33,7 +33,7 @@ static Result<std::string> read_whole(const std::string& path, int folder = AT_F
     }
 }
 
-// Mounts tracefs without a path. Returns no descriptor if this user may not mount it.
+// Mounts tracefs at no path. Returns an empty Fd if this user may not mount it.
 static Fd own_mount()
 {
     const Fd system(static_cast<int>(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
@@ -56,7 +56,9 @@ Result<std::string> read_tracefs(const std::string& file)
         if (text || text.error().code != Code::not_found)
             return text;
     }
-    static const Fd mount = is_mounted() ? Fd() : own_mount();
+    if (is_mounted())
+        return Error{Code::not_found, "the kernel's tracefs has no file " + file};
+    static const Fd mount = own_mount();
     if (mount)
         return read_whole(file, mount.get());
     return Error{

@@ -32,8 +32,7 @@ std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
     if (known != matches_.end())
         return known->second;
 
-    // Without the module, a description that names nothing does not begin to record all
-    // processes.
+    // Without the module, the description ::: does not enable probes for recorded events.
     const bool omits_recorded = !s_.kernel && !s_.has_own_targets() &&
                                 spec.provider.empty() && spec.module.empty() &&
                                 spec.function.empty() && spec.name.empty();
@@ -95,10 +94,8 @@ std::string Matcher::why_not_in_process(const ProbeSpec& spec)
 std::string Matcher::hint_without_kernel(const ProbeSpec& spec)
 {
     const std::string& provider = spec.provider;
-    const bool fires_in_targets = provider == "syscall" || provider == "proc";
-    const bool is_recorded =
-        fires_in_targets || provider == "io" || provider == "sched";
-    if (!is_recorded)
+    const bool fires_in_targets = prefers_targets(provider);
+    if (!is_recorded_provider(provider))
         return "; the " + provider + " provider needs the kernel: " + s_.why_no_kernel;
     if (s_.can_record_events() || (fires_in_targets && s_.has_own_targets())) {
         s_.providers.provide_all_of_kernel();
@@ -108,8 +105,8 @@ std::string Matcher::hint_without_kernel(const ProbeSpec& spec)
         if (!near.empty())
             return near;
         return "; without the kernel module, the " + provider +
-               " provider has only the probes that dtrace -l -P " + provider +
-               " lists: " + s_.why_no_kernel;
+               " provider has fewer probes, which dtrace -l -P " + provider +
+               " lists; " + s_.why_no_kernel;
     }
     const std::string permitted =
         "root, CAP_PERFMON with a readable tracefs, or the kernel module: " +

@@ -95,15 +95,13 @@ std::optional<Environment::Match> ProgramCompiler::match(const ProbeSpec& spec)
     return matcher_.match(spec);
 }
 
-bool ProgramCompiler::samples_kernel_stack(const ProbeSpec& spec)
+bool ProgramCompiler::has_recorded_stack(const ProbeSpec& spec)
 {
     if (spec.name.starts_with("profile-"))
         return s_.can_sample_machine();
-    const bool may_be_in_target = spec.provider == "proc" || spec.provider == "syscall";
-    const bool is_recorded = may_be_in_target
-                                 ? !s_.has_own_targets()
-                                 : spec.provider == "io" || spec.provider == "sched";
-    return is_recorded && s_.can_record_events();
+    const bool fires_in_targets = prefers_targets(spec.provider) && s_.has_own_targets();
+    return is_recorded_provider(spec.provider) && !fires_in_targets &&
+           s_.can_record_events();
 }
 
 std::optional<Environment::Probed> ProgramCompiler::probed_function(std::uint32_t id)

@@ -47,7 +47,7 @@ private:
     bool has_provider(std::string_view name) override;
     std::optional<Match> match(const ProbeSpec& spec) override;
     ProbeStability stability(std::span<const std::uint32_t> ids) override;
-    bool samples_kernel_stack(const ProbeSpec& spec) override;
+    bool has_recorded_stack(const ProbeSpec& spec) override;
     std::optional<Probed> probed_function(std::uint32_t id) override;
     std::optional<std::uint64_t> symbol(std::string_view object,
                                         std::string_view name) override;

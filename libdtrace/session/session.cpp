@@ -122,7 +122,7 @@ int Session::go()
                        probe + ": actions such as raise(), stop() and copyout() are "
                                "not possible, because this program runs after each "
                                "sample was taken; name processes with -p or -c");
-    if (const std::string refused = refused_later(s_); !refused.empty())
+    if (const std::string refused = why_not_recorded(s_); !refused.empty())
         return s_.fail(EACCES, refused);
     if (!s_.samples_in_consumer() && profile_contents(s_).kernel_stack &&
         !s_.kernel.has_value())

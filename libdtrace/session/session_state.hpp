@@ -79,7 +79,8 @@ struct SessionState {
     // Returns whether this process can fire probes after the kernel has recorded the
     // events of all processes.
     bool can_record_events() const;
-    // Returns whether a probe fires in this way.
+    // Returns whether a probe fires in this process after the kernel has recorded its
+    // event.
     bool is_recorded(std::uint32_t probe) const;
     // Returns whether profile-n fires in this process, after each sample was taken.
     // Otherwise, it fires in the targets.

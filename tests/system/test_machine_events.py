@@ -15,7 +15,8 @@ def need_records(t):
         raise Skip("the tracepoints of all processes are not permitted here")
 
 class Recorder:
-    """A dtrace process that traces all processes. The constructor returns after BEGIN has fired, so the kernel records."""
+    """A dtrace process that traces all processes. The constructor returns after BEGIN has fired. The kernel
+    then makes records."""
     def __init__(self, t, program, *flags):
         self.process = t.start("-q", *flags, "-n", program + ' BEGIN { printf("BEGAN\\n"); } END { printf("ENDED\\n"); }')
         if self.process.stdout.readline() != "BEGAN\n":
@@ -255,7 +256,7 @@ def transfers_have_their_size_and_device(t):
         contains(file.read(), f"DEVNAME={name}\n")
     equal((int(n) >= 50, lines[1]), (True, f"done {n} 0"), lines)
 
-def what_needs_the_process_is_refused(t):
+def clauses_that_need_the_process_are_rejected(t):
     need_records(t)
     later = "cannot be used, because the clause runs after the kernel has recorded the event"
     targets = "; name processes with -p or -c, or load the kernel module"
@@ -274,11 +275,16 @@ def what_needs_the_process_is_refused(t):
         equal((done.returncode, done.stdout), (1, ""), program)
         contains(done.stderr, message)
 
+def requests_have_the_stack_of_the_process_that_starts_them(t):
+    need_records(t)
+    done = t.run("-qn", "io:::start { @[ustack(), stack(), uregs[R_RIP]] = count(); } tick-10ms { exit(0); }")
+    equal((done.returncode, done.stderr), (0, ""))
+
 def probes_that_are_not_recorded_are_named(t):
     need_records(t)
     done = t.run("-n", "sched:::enqueue")
     equal(done.returncode, 1)
-    contains(done.stderr, "without the kernel module, the sched provider has only the probes that dtrace -l -P sched lists")
+    contains(done.stderr, "without the kernel module, the sched provider has fewer probes, which dtrace -l -P sched lists; ")
     for misspelled, hint in (("sched:::offcpu", "off-cpu"), ("io:::strt", "start"), ("syscall::opn:entry", "open"),
                              ("syscall::read:entri", "entry"), ("proc:::exec-succes", "exec-success")):
         done = t.run("-n", misspelled)
@@ -300,7 +306,7 @@ def events_of_a_target_and_of_the_machine_are_counted_in_one_program(t):
     n, off, calls = map(int, re.findall(r"^calls (\d+) (\d+) (\d+)$", done.stdout, re.M)[0])
     equal((n, calls, off >= 50), (50, 50, True), done.stdout)
 
-def a_user_without_rights_is_told_what_is_missing(t):
+def without_rights_the_message_says_what_is_missing(t):
     need_records(t)
     done = subprocess.run([*as_nobody(), t.dtrace, "-en", "sched:::off-cpu"], capture_output=True, text=True, cwd="/")
     if done.returncode == 0:

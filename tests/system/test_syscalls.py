@@ -144,7 +144,7 @@ def calls_are_those_that_strace_reports(t):
         got = {name: int(count) for name, count in (line.split() for line in lines)}
         equal(got, want, " ".join(command))
 
-def without_a_target_a_user_is_told_what_to_do(t):
+def without_a_target_the_message_says_what_to_do(t):
     done = subprocess.run([*(as_nobody() if os.geteuid() == 0 else ()), t.dtrace, "-en", "syscall:::entry"], capture_output=True, text=True, cwd="/")
     if done.returncode == 0:
         raise Skip("any user may trace all processes")

@@ -25,7 +25,7 @@ bool Checker::has_sampled_stack() const
     return options_.environment != nullptr && clause_ != nullptr &&
            std::all_of(clause_->probes.begin(), clause_->probes.end(),
                        [this](const ProbeSpec& spec) {
-                           return options_.environment->samples_kernel_stack(spec);
+                           return options_.environment->has_recorded_stack(spec);
                        });
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The proc provider of targets. The agent and the runtime pass numbers, because they
- * have no structures of the kernel. The current process is shown completely. A new
+ * The proc provider without the kernel module. The agent, the runtime and RecordedEvents
+ * pass numbers, because they have no structures of the kernel. The current process is shown completely. A new
  * process is shown as a copy of the current one. Of any other process, only the id is
  * known.
  */

@@ -66,7 +66,7 @@ void MachineProbes::see(std::span<const std::byte> record)
     if (!source || *source < n_timers || !sources_.events.must_see(*source - n_timers))
         return;
     if (const auto sample = sample_in(record, events_->contents_of(*source)))
-        sources_.events.see(*source - n_timers, *sample);
+        sources_.events.see(*sample);
 }
 
 void MachineProbes::read()
@@ -117,7 +117,8 @@ std::optional<PerfBatch> MachineProbes::next()
 
 void MachineProbes::fire(SampleHost& host, std::size_t source, const PerfSample& sample)
 {
-    const auto& [timers, contents, targets, events, cpu] = sources_;
+    const std::vector<SampleTimer>& timers = sources_.timers;
+    const std::optional<SampledTargets>& targets = sources_.targets;
     if (source >= timers.size()) {
         sources_.events.fire(host, source - timers.size(), sample);
     } else if (!targets || targets->contains(sample.pid)) {

@@ -6,7 +6,7 @@
 //   PerfEvents ──▶ reader thread ──▶ queue ──▶ firing thread ──▶ SampleHost
 //
 // The firing thread may wait for the call frame information of a large file. Meanwhile
-// the reader thread empties the kernel's buffers, so that no record is lost.
+// the reader thread empties the kernel's buffers, so that fewer records are lost.
 #pragma once
 
 #include "base/fd.hpp"
@@ -40,7 +40,7 @@ struct SampleTimer {
 struct MachineSources {
     std::vector<SampleTimer> timers;
     PerfContents timer_contents;
-    // The processes that timers sample. Nullopt: all processes
+    // The processes that timers sample. Nullopt if they sample all processes.
     std::optional<SampledTargets> targets;
     RecordedEvents events;
     std::optional<std::uint32_t> cpu; // the only CPU of these probes

@@ -25,8 +25,8 @@ namespace dt {
 // Other processors may still write records that are older than this.
 static constexpr std::uint64_t write_time_ns = 1'000'000;
 static constexpr std::size_t smallest_ring = 8 * page_bytes, largest_ring = 8 << 20;
-// The rings of a machine with many processors are smaller.
-static constexpr std::size_t largest_rings = std::size_t{512} << 20;
+// The rings of a machine with many processors are smaller than largest_ring.
+static constexpr std::size_t max_total_ring_bytes = std::size_t{512} << 20;
 // The part of a sample that is neither a stack nor a chain of addresses.
 static constexpr std::size_t sample_head_bytes = 512;
 static constexpr std::size_t kernel_stack_bytes = 127 * sizeof(std::uint64_t);
@@ -101,7 +101,7 @@ static std::size_t ring_bytes(std::span<const PerfSource> sources, std::size_t n
             (source.contents.kernel_stack ? kernel_stack_bytes : 0);
         bytes += (1 + kept_ns / source.interval_ns) * each;
     }
-    const std::size_t largest = std::bit_floor(largest_rings / n_rings);
+    const std::size_t largest = std::bit_floor(max_total_ring_bytes / n_rings);
     return std::clamp(std::bit_ceil(bytes), smallest_ring,
                       std::clamp(largest, smallest_ring, largest_ring));
 }

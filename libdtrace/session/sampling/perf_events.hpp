@@ -36,7 +36,8 @@ struct PerfSource {
     std::uint64_t interval_ns = 0; // of the timer
     // The number of the tracepoint in tracefs. Nullopt for a timer.
     std::optional<std::uint64_t> tracepoint;
-    // The records that the kernel makes, as in tracefs. Empty: all of the tracepoint
+    // A condition in the syntax of tracefs. Other events of the tracepoint are not
+    // recorded. Empty if all are recorded.
     std::string filter;
     PerfContents contents;
     bool wakes = false; // wait() returns at each record
@@ -66,7 +67,7 @@ public:
                                    std::optional<std::uint32_t> cpu);
     // Returns an error if the user may not sample all processes at a source.
     static Result<Ok> check_permission(const PerfSource& source);
-    // The same for timers.
+    // Returns an error if the user may not sample all processes at timers.
     static Result<Ok> check_permission();
 
     PerfEvents(PerfEvents&&) = default;
@@ -74,7 +75,8 @@ public:
 
     void start();
     void stop();
-    // Waits until a ring is a quarter full, until a source with `wakes` is recorded, until `wake` is readable, or for timeout_ms.
+    // Waits until a ring is a quarter full, until the kernel makes a record of a source
+    // whose `wakes` is set, until `wake` is readable, or for timeout_ms.
     void wait(int wake, int timeout_ms) const;
     // Reads the records that were written before the call. If the events run, keeps
     // records for the next call if other CPUs may still write earlier ones. Calls see()

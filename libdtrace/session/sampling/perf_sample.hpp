@@ -45,7 +45,7 @@ struct PerfTaskEvent {
 
 // Returns the CLOCK_MONOTONIC time of a record, in ns.
 std::uint64_t record_time(std::span<const std::byte> record);
-// Returns the id of the event of a sample. Returns nullopt if the record is no sample.
+// Returns the id of the event of a sample. Returns nullopt if the record is not a sample.
 std::optional<std::uint64_t> event_in(std::span<const std::byte> record);
 // These functions return nullopt if the record is of another kind, or malformed.
 std::optional<PerfSample> sample_in(std::span<const std::byte> record,

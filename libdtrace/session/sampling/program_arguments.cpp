@@ -11,7 +11,8 @@
 namespace dt {
 
 static constexpr std::size_t longest = 4096; // as TaskVars::text() reads
-// Samples whose arguments nobody takes must not use all memory.
+// Limits the memory for arguments that take() never removes, because their samples were
+// lost.
 static constexpr std::size_t most_kept = 65536;
 
 // The stack begins with the number of the arguments and their addresses. The strings are

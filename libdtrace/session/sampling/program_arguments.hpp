@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The arguments of the programs that processes execute. When the kernel records
 // sched_process_exec, they are on the new program's stack, of which the sample contains a
-// copy. The kernel copies only pages that are in memory, and often there is one before
-// the arguments that is not. Then they are read from /proc, as soon as the sample is read.
-// If the process has exited or has executed another program by then, only the path of the
-// program is known.
+// copy. If a page before the arguments is not in memory, the copy ends before them. The
+// reader thread then reads the arguments from /proc at once. If the process has already
+// exited, the arguments are unknown.
 #pragma once
 
 #include "libdtrace/session/sampling/perf_sample.hpp"
@@ -33,7 +32,7 @@ public:
 
 private:
     std::mutex lock_;
-    // Those from /proc, by the process and the time of the sample.
+    // Arguments that were read from /proc, by process and time of the sample.
     std::map<std::pair<pid_t, std::uint64_t>, std::string> from_proc_;
 };
 

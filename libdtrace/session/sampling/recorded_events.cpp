@@ -117,12 +117,13 @@ Result<Ok> RecordedEvents::add(const SessionState& state, const RecordedRow& row
                                std::uint32_t id)
 {
     auto place = tracepoint(std::string(row.tracepoint));
-    if (!place && place.error().code == Code::not_found && !row.otherwise.empty())
-        place = tracepoint(std::string(row.otherwise));
+    if (!place && place.error().code == Code::not_found && !row.fallback.empty())
+        place = tracepoint(std::string(row.fallback));
     if (!place)
         return place.error().during("enable " + full_name(state.registry.at(id)));
     Tracepoint& tracepoint = **place;
-    tracepoint.probes.push_back({id, row.what});
+    const bool fires = row.what != Recorded::fatal_signal;
+    tracepoint.probes.push_back({fires ? id : 0, row.what});
     add_contents(tracepoint.contents, sample_contents(state, [id](std::uint32_t probe) {
                      return probe == id;
                  }));
@@ -170,7 +171,7 @@ Result<RecordedEvents> RecordedEvents::of(const SessionState& state)
 }
 
 // Returns the kernel's filter for the records of a few system calls, or "".
-std::string RecordedEvents::filter_of(const Tracepoint& tracepoint) const
+std::string RecordedEvents::filter_of(const Tracepoint& tracepoint)
 {
     std::vector<std::size_t> numbers;
     for (std::size_t i = 0; i < tracepoint.calls.size(); i++)
@@ -249,7 +250,7 @@ std::uint64_t error_of(std::uint64_t result)
 
 bool is_preempted(std::uint64_t state)
 {
-    constexpr std::uint64_t sleeping = 0xff; // TASK_REPORT
+    constexpr std::uint64_t sleeping = 0xff; // TASK_REPORT_MAX - 1
     return (state & sleeping) == 0;
 }
 
@@ -258,12 +259,6 @@ bool is_preempted(std::uint64_t state)
 bool RecordedEvents::must_see(std::size_t source) const
 {
     return tracepoints_[source].name == exec_tracepoint;
-}
-
-void RecordedEvents::see(std::size_t source, const PerfSample& sample)
-{
-    if (must_see(source))
-        arguments_->see(sample);
 }
 
 void RecordedEvents::begin_program(const Fields& in, SampleHost& host)
@@ -282,8 +277,8 @@ bool RecordedEvents::choose_exit(const Fields& in, Firing& out)
         in.has("group_dead") ? in.number("group_dead") != 0 : sample.pid == sample.tid;
     if (!is_last)
         return false;
-    const auto signal = fatal_signals_.extract(sample.pid);
-    out.args[0] = signal.empty() ? CLD_EXITED : CLD_KILLED;
+    const bool by_signal = ended_by_signal_.erase(sample.pid) != 0;
+    out.args[0] = by_signal ? CLD_KILLED : CLD_EXITED;
     out.n_args = 1;
     return true;
 }
@@ -373,7 +368,7 @@ bool RecordedEvents::choose(const Probe& probe, const Fields& in, SampleHost& ho
         return true;
     case Recorded::fatal_signal:
         if (in.number("sa_handler") == 0 && !is_ignored_by_default(in.integer("sig")))
-            fatal_signals_[sample.pid] = in.integer("sig");
+            ended_by_signal_.insert(sample.pid);
         return false;
     case Recorded::proc_fault: {
         const int fault = fault_of(in.integer("sig"), in.integer("code"));
@@ -410,8 +405,6 @@ bool RecordedEvents::choose(const Probe& probe, const Fields& in, SampleHost& ho
         return in.number("id") == SYS_rt_sigtimedwait && signal != 0 &&
                error_of(signal) == 0 && pass({signal});
     }
-    case Recorded::syscall:
-        break;
     }
     return false;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Fires the probes of all processes that the kernel's tracepoints record: io, proc, sched
-// and syscall without the kernel module. The rows of RecordedProvider say which probes
-// fire at which tracepoint.
+// Fires the io, proc, sched and syscall probes for events that the kernel has recorded at
+// its tracepoints, in any process. recorded_rows() says which probes fire at which
+// tracepoint.
 //
 // The arguments of a probe are numbers. If an argument is a string, the number is its
 // address in the record or in text that this class adds (SampleHost::text_base).
@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -37,17 +38,17 @@ public:
 
     // Returns the causes of the records, one for each tracepoint.
     std::vector<PerfSource> sources() const;
-    // Called for each sample as soon as it has been read, by another thread than fire().
-    void see(std::size_t source, const PerfSample& sample);
-    // Fires the probes of a tracepoint by its index in sources().
-    void fire(SampleHost& host, std::size_t source, const PerfSample& sample);
-    // Returns whether see() must be called for the samples of a source.
+    // Returns whether see() must be called for the samples of a source, which is the index
+    // of a tracepoint in sources().
     bool must_see(std::size_t source) const;
+    // Called for a sample as soon as it has been read, by another thread than fire().
+    void see(const PerfSample& sample) { arguments_->see(sample); }
+    // Fires the probes of a tracepoint.
+    void fire(SampleHost& host, std::size_t source, const PerfSample& sample);
 
 private:
-    // A probe, or a row that has no probe (Recorded::fatal_signal).
     struct Probe {
-        std::uint32_t id;
+        std::uint32_t id; // 0 for Recorded::fatal_signal
         Recorded what;
     };
     struct Tracepoint {
@@ -62,7 +63,8 @@ private:
     struct Firing {
         std::array<std::uint64_t, 10> args{};
         std::uint32_t n_args = 0;
-        std::optional<pid_t> tid; // nullopt: the thread that the record describes
+        // Nullopt if it is the thread that the record describes.
+        std::optional<pid_t> tid;
         std::string text;
     };
     class Fields;
@@ -70,7 +72,7 @@ private:
     Result<Ok> add(const SessionState& state, const RecordedRow& row, std::uint32_t id);
     Result<Ok> add_calls(const SessionState& state);
     Result<Tracepoint*> tracepoint(const std::string& name);
-    std::string filter_of(const Tracepoint& tracepoint) const;
+    static std::string filter_of(const Tracepoint& tracepoint);
     bool choose(const Probe& probe, const Fields& in, SampleHost& host, Firing& out);
     void begin_program(const Fields& in, SampleHost& host);
     bool choose_exit(const Fields& in, Firing& out);
@@ -81,8 +83,8 @@ private:
 
     std::vector<Tracepoint> tracepoints_;
     std::unique_ptr<ProgramArguments> arguments_ = std::make_unique<ProgramArguments>();
-    // Processes that have received a signal that ends them.
-    std::map<pid_t, int> fatal_signals_;
+    // Processes that have received a signal that ends them, and have not exited yet.
+    std::set<pid_t> ended_by_signal_;
     std::map<std::uint64_t, std::string> device_names_;
 };
 

@@ -194,10 +194,12 @@ static bool uses_thread(const CompiledClause& clause)
 // which the probe fires.
 static bool is_of_other_thread(const ProbeInfo& probe)
 {
-    return probe.name == "on-cpu" || probe.name == "start" || probe.name == "lwp-start";
+    return (probe.provider == "sched" && probe.name == "on-cpu") ||
+           (probe.provider == "proc" &&
+            (probe.name == "start" || probe.name == "lwp-start"));
 }
 
-std::string refused_later(const SessionState& state)
+std::string why_not_recorded(const SessionState& state)
 {
     std::string refused;
     for_each_clause(
@@ -217,9 +219,7 @@ std::string refused_later(const SessionState& state)
                           "records those of another thread";
             else
                 return;
-            const bool may_be_in_target =
-                probe.provider == "syscall" || probe.provider == "proc";
-            refused += may_be_in_target
+            refused += prefers_targets(probe.provider)
                            ? "; name processes with -p or -c, or load the kernel module"
                            : "; load the kernel module";
         });

@@ -13,7 +13,7 @@ namespace dt {
 // is_sampled() returns true. The registers are those of the user.
 PerfContents sample_contents(const SessionState& state,
                              const std::function<bool(std::uint32_t)>& is_sampled);
-// The same for the clauses at profile-n probes.
+// Returns what the samples must contain for the clauses at profile-n probes.
 PerfContents profile_contents(const SessionState& state);
 // Returns whether the programs have no probes in targets except profile-n, and the
 // clauses at these probes need nothing but samples. For example, copyinstr() needs the
@@ -21,6 +21,6 @@ PerfContents profile_contents(const SessionState& state);
 bool needs_only_samples(const SessionState& state);
 // Returns why a clause cannot be executed after the kernel has recorded its event, or
 // "". The text names the probe.
-std::string refused_later(const SessionState& state);
+std::string why_not_recorded(const SessionState& state);
 
 } // namespace dt

@@ -79,6 +79,8 @@ void SampleHost::fire(std::uint32_t probe, const PerfSample& sample,
     dt_fire(&host_, probe, reinterpret_cast<const dt_u64*>(args.data()),
             static_cast<dt_u32>(args.size()));
     sample_ = nullptr;
+    text_.clear();
+    name_.clear();
 }
 
 void SampleHost::change(const PerfTaskEvent& event)

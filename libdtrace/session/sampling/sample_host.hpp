@@ -35,9 +35,9 @@ public:
     // `error` is the value of errno.
     void fire(std::uint32_t probe, const PerfSample& sample,
               std::span<const std::uint64_t> args, std::uint64_t error = 0);
-    // Sets the text for the next firing.
+    // These functions apply to the next firing only: the text at text_base, and the name
+    // of the process if it has no known name.
     void set_text(std::string text) { text_ = std::move(text); }
-    // Sets the name of a process that has no known name.
     void set_name(std::string name) { name_ = std::move(name); }
     // Reads the names of all processes. Called after the kernel has begun to record.
     void learn_processes() { tasks_.read_all(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The names and parents of the processes in samples. They are those of the time of the
+// The names, parents, ids and arguments of the processes in samples. Names and parents are those of the time of the
 // sample if the kernel has recorded their changes, so that a process may have exited
 // since then. The first values come from /proc. A process that has exited is known for
 // some time, because it still sends a signal to its parent and leaves its CPU.
@@ -20,8 +20,8 @@ class TaskVars;
 
 class SampledTasks {
 public:
-    // Reads the names and parents of all processes. Otherwise they are read when a process
-    // is first needed, which may have changed its name after a sample was taken.
+    // Reads the names, parents and ids of all processes. Without this, they are read when a
+    // process is first needed. By then, it may have changed its name.
     void read_all();
     void change(const PerfTaskEvent& event);
     // Remembers the arguments of the program that a process executes.

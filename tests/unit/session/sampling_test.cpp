@@ -281,7 +281,7 @@ PerfSample exec_sample(const std::vector<std::uint64_t>& stack)
     return sample;
 }
 
-TEST(ProgramArguments, AreOnTheStackOfTheProgram)
+TEST(ProgramArguments, AreReadFromTheStackOfTheProgram)
 {
     // Two arguments, their addresses, and a null, which the strings follow.
     std::vector<std::uint64_t> stack{2, 0x1020, 0x1022, 0, 0};
@@ -293,7 +293,7 @@ TEST(ProgramArguments, AreOnTheStackOfTheProgram)
     EXPECT_EQ(arguments_on_stack(exec_sample({0, 0})), "");
 }
 
-TEST(ProgramArguments, OfAnIncompleteStackAreUnknown)
+TEST(ProgramArguments, AreUnknownIfTheStackIsIncomplete)
 {
     std::vector<std::uint64_t> stack{2, 0x1020, 0x1022, 0, 0x6161'6161'6100'6161};
     EXPECT_EQ(arguments_on_stack(exec_sample(stack)), std::nullopt); // no second NUL
