@@ -99,7 +99,8 @@ bool ProgramCompiler::has_recorded_stack(const ProbeSpec& spec)
 {
     if (spec.name.starts_with("profile-"))
         return s_.can_sample_machine();
-    const bool fires_in_targets = prefers_targets(spec.provider) && s_.has_own_targets();
+    const bool fires_in_targets =
+        prefers_targets(spec.provider) && s_.has_own_targets();
     return is_recorded_provider(spec.provider) && !fires_in_targets &&
            s_.can_record_events();
 }
