@@ -43,7 +43,7 @@ enum class Recorded {
     sched_preempt,
     sched_sleep,
     sched_wakeup,
-    fatal_signal, // fires no probe, but is the reason of a later proc:::exit
+    follows_signals, // fires no probe, but determines the arguments of others
 };
 
 struct RecordedRow {
@@ -54,7 +54,7 @@ struct RecordedRow {
     std::string_view fallback = "";
 };
 
-// A probe fires at the tracepoints of all its rows, except those with fatal_signal.
+// A probe fires at the tracepoints of all its rows, except those with follows_signals.
 std::span<const RecordedRow> recorded_rows();
 
 // Returns whether probes of this provider can fire for recorded events.

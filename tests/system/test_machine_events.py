@@ -173,6 +173,57 @@ def lives_of_processes_and_threads_are_recorded(t):
     equal(of[child], ["start 0", "lwp-start 0", "exec-success 0", "fault 6 1", f"send 11 {child}", "handle 11 0", "exit 2",
                       "lwp-exit 0", f"send 17 {parent}", "discard 17"], lines)
 
+THREADED_ENDS = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void* run(void* none) { pause(); return none; }
+int main(int argc, char** argv)
+{
+    pthread_t thread;
+    for (int i = 0; i < 3; i++)
+        pthread_create(&thread, 0, run, 0);
+    if (argc > 1 && !strcmp(argv[1], "execs"))
+        execl(argv[0], argv[0], "again", NULL);
+    if (argc > 1 && !strcmp(argv[1], "waits"))
+        pause();
+    exit(0);
+}
+"""
+
+def the_end_of_a_process_with_threads_has_the_right_reason(t):
+    """The kernel delivers SIGKILL to the other threads, whatever the reason is."""
+    program = program_of(t, "threadedonly", THREADED_ENDS)
+    with held(subprocess.Popen([program, "waits"])) as older, \
+         recorder(t, 'proc:::exit, proc:::signal-handle /execname == "threadedonly"/ { printf("%d %s %d\\n", pid, probename, '
+                  f'args[0]); }} proc:::signal-send /args[1]->pr_pid == {older.pid}/ {{ printf("%d sent %d\\n", args[1]->pr_pid, '
+                  'args[2]); }') as tracer:
+        pids = []
+        for how in ("exits", "execs"):
+            process = subprocess.Popen([program, how])
+            equal(process.wait(timeout=20), 0, how)
+            pids.append(process.pid)
+        older.send_signal(signal.SIGTERM)
+        older.wait(timeout=20)
+        lines = tracer.end()
+    of = {pid: [line.split(" ", 1)[1] for line in lines if line.startswith(f"{pid} ")] for pid in (*pids, older.pid)}
+    for pid in pids:
+        equal(of[pid], ["exit 1"], lines)
+    equal(of[older.pid], ["sent 15", "signal-handle 15", "exit 2"], lines)
+
+def threads_that_exit_leave_their_cpu_with_their_ids(t):
+    program = program_of(t, "threadsonly", THREADED_ENDS.replace("pause(); return", "return").replace("i < 3", "i < 300")
+                         .replace("pthread_create(&thread, 0, run, 0);", "if (!pthread_create(&thread, 0, run, 0)) "
+                                  "pthread_join(thread, 0);"))
+    with recorder(t, 'sched:::on-cpu /execname == "threadsonly"/ { self->on = 1; } sched:::off-cpu /self->on/ { self->on = 0; '
+                  '@n = count(); } sched:::off-cpu /tid < 0 || pid < 0/ { @wrong = count(); } '
+                  'END { printa("off %@d\\n", @n); printa("wrong %@d\\n", @wrong); }') as tracer:
+        subprocess.run([program], check=True)
+        lines = tracer.end()
+    equal([line for line in lines if line.startswith("wrong")], [], lines)
+    equal(int(lines[0].split()[1]) > 200, True, lines)
+
 SLEEPER = r"""
 #include <stdio.h>
 #include <time.h>
@@ -230,8 +281,9 @@ def a_thread_that_sleeps_is_woken_and_runs_as_often(t):
         lines = tracer.end()
         n = {name: int(count) for name, count in re.findall(r"^(\w+) (\d+)$", "\n".join(lines), re.M)}
         equal(n["sleep"] > 20, True, lines)
-        equal(abs(n["wakeup"] - n["sleep"]) <= 1 and n["on"] >= n["sleep"] - 1, True, lines)
-        equal(abs(n["on"] - n["off"]) <= 1, True, lines)
+        # The kernel may record nothing when the thread is woken on an idle CPU.
+        equal(n["sleep"] * 0.9 - 1 <= n["wakeup"] <= n["sleep"] + 1, True, lines)
+        equal(n["off"] * 0.9 - 1 <= n["on"] <= n["off"] + 1, True, lines)
         contains(lines, "names sleeperonly sleeperonly")
         spent, wrong = map(int, re.findall(r"^time (\d+) (\d+)$", "\n".join(lines), re.M)[0])
         equal((0 < spent < 10**9, wrong), (True, 0), lines)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/sampling/machine_probes.hpp"
 
+#include "base/clock_ns.hpp"
 #include "base/no_signals.hpp"
 #include "libdtrace/session/sampling/perf_sample.hpp"
 #include "libdtrace/session/sampling/sample_host.hpp"
@@ -66,7 +67,7 @@ void MachineProbes::see(std::span<const std::byte> record)
     if (!source || *source < n_timers || !sources_.events.must_see(*source - n_timers))
         return;
     if (const auto sample = sample_in(record, events_->contents_of(*source)))
-        sources_.events.see(*sample);
+        sources_.events.see(*source - n_timers, *sample);
 }
 
 void MachineProbes::read()
@@ -95,6 +96,7 @@ void MachineProbes::add(PerfBatch batch)
     const std::lock_guard lock(lock_);
     if (queued_bytes_ + batch.bytes() > max_queued_bytes) {
         n_lost_ += batch.records().size();
+        has_dropped_ = true;
         return;
     }
     queued_bytes_ += batch.bytes();
@@ -143,6 +145,12 @@ void MachineProbes::lose(SampleHost& host, std::uint64_t n_records)
 {
     n_lost_ += n_records;
     host.forget_processes();
+    // Many losses may follow each other.
+    constexpr std::uint64_t pause_ns = 1'000'000'000;
+    if (const std::uint64_t now = monotonic_ns(); now >= learnt_ns_ + pause_ns) {
+        learnt_ns_ = now;
+        host.learn_processes();
+    }
 }
 
 void MachineProbes::fire(void* arena)
@@ -150,6 +158,8 @@ void MachineProbes::fire(void* arena)
     SampleHost host(arena);
     host.learn_processes();
     while (const auto batch = next()) {
+        if (has_dropped_.exchange(false))
+            lose(host, 0); // they are counted already
         for (const PerfBatch::Record& record : batch->records()) {
             if (giving_up_)
                 break;

@@ -75,7 +75,8 @@ private:
     MachineSources sources_;
     std::function<void()> fired_;
     Fd wake_;
-    std::atomic<bool> stopping_{false}, giving_up_{false};
+    std::atomic<bool> stopping_{false}, giving_up_{false}, has_dropped_{false};
+    std::uint64_t learnt_ns_ = 0; // when lose() has read the names of all processes
     std::atomic<std::uint64_t> n_fired_{0}, n_lost_{0};
     std::mutex lock_; // protects the queue and the flags after it
     std::condition_variable changed_;

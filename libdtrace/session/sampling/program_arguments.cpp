@@ -40,14 +40,20 @@ std::optional<std::string> arguments_on_stack(const PerfSample& sample)
     return all;
 }
 
-void ProgramArguments::see(const PerfSample& sample)
+void ProgramArguments::see(const PerfSample& sample, const std::string& path)
 {
     if (arguments_on_stack(sample))
         return;
-    std::string text = TaskVars(sample.pid, sample.tid).text(DIF_VAR_pr_psargs, 0);
+    constexpr std::size_t longest_name = 15; // TASK_COMM_LEN without the NUL
+    const TaskVars vars(sample.pid, sample.tid);
+    std::string text = vars.text(DIF_VAR_pr_psargs, 0);
+    const std::string name = path.substr(path.rfind('/') + 1, longest_name);
+    if (text.empty() || vars.text(DIF_VAR_execname, 0) != name)
+        return;
     const std::lock_guard lock(lock_);
-    if (!text.empty() && from_proc_.size() < most_kept)
-        from_proc_[{sample.pid, sample.time_ns}] = std::move(text);
+    if (from_proc_.size() >= most_kept)
+        from_proc_.clear();
+    from_proc_[{sample.pid, sample.time_ns}] = std::move(text);
 }
 
 std::string ProgramArguments::take(const PerfSample& sample)

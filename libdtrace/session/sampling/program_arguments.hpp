@@ -3,7 +3,7 @@
 // sched_process_exec, they are on the new program's stack, of which the sample contains a
 // copy. If a page before the arguments is not in memory, the copy ends before them. The
 // reader thread then reads the arguments from /proc at once. If the process has already
-// exited, the arguments are unknown.
+// exited, or has executed a program with another name, the arguments are unknown.
 #pragma once
 
 #include "libdtrace/session/sampling/perf_sample.hpp"
@@ -24,8 +24,9 @@ std::optional<std::string> arguments_on_stack(const PerfSample& sample);
 
 class ProgramArguments {
 public:
-    // Called for each sample at sched_process_exec as soon as it has been read.
-    void see(const PerfSample& sample);
+    // Called for each sample at sched_process_exec as soon as it has been read. `path` is
+    // that of the program.
+    void see(const PerfSample& sample, const std::string& path);
     // Returns the arguments, or "" if they are unknown. Called once for each sample, maybe
     // by another thread.
     std::string take(const PerfSample& sample);

@@ -3,6 +3,7 @@
 
 #include "libdtrace/session/sampling/sample_contents.hpp"
 #include "libdtrace/session/session_state.hpp"
+#include "process/proc_files.hpp"
 #include "process/signals.hpp"
 
 #include <algorithm>
@@ -83,6 +84,10 @@ public:
 
 Result<Ok> RecordedEvents::check_permission()
 {
+    // The fields of tracepoints have the ids of the first pid namespace (PROC_PID_INIT_INO).
+    constexpr std::string_view first_namespace = "pid:[4026531836]";
+    if (read_proc_link(::getpid(), "ns/pid") != first_namespace)
+        return Error{Code::unsupported, "dtrace runs in a pid namespace of its own"};
     auto event = trace_event("sched/sched_switch");
     if (!event)
         return event.error();
@@ -122,7 +127,7 @@ Result<Ok> RecordedEvents::add(const SessionState& state, const RecordedRow& row
     if (!place)
         return place.error().during("enable " + full_name(state.registry.at(id)));
     Tracepoint& tracepoint = **place;
-    const bool fires = row.what != Recorded::fatal_signal;
+    const bool fires = row.what != Recorded::follows_signals;
     tracepoint.probes.push_back({fires ? id : 0, row.what});
     add_contents(tracepoint.contents, sample_contents(state, [id](std::uint32_t probe) {
                      return probe == id;
@@ -261,6 +266,27 @@ bool RecordedEvents::must_see(std::size_t source) const
     return tracepoints_[source].name == exec_tracepoint;
 }
 
+void RecordedEvents::see(std::size_t source, const PerfSample& sample)
+{
+    const Fields in(tracepoints_[source].event, sample);
+    arguments_->see(sample, in.dynamic_text("filename"));
+}
+
+// Called for each record, before its probes fire.
+void RecordedEvents::follow_signals(const Tracepoint& tracepoint, const Fields& in,
+                                    SampleHost& host)
+{
+    const RecordedSignal signal{in.integer("sig"), in.integer("code"),
+                                in.integer("errno")};
+    if (tracepoint.name == "signal/signal_generate" && in.number("result") == 0)
+        signals_.generate(host.process_of(in.integer("pid")), signal);
+    else if (tracepoint.name == "signal/signal_deliver")
+        delivered_ =
+            signals_.deliver(in.sample.pid, signal, in.number("sa_handler") != 0);
+    else if (tracepoint.name == exec_tracepoint)
+        signals_.execute(in.sample.pid);
+}
+
 void RecordedEvents::begin_program(const Fields& in, SampleHost& host)
 {
     std::string arguments = arguments_->take(in.sample);
@@ -277,8 +303,7 @@ bool RecordedEvents::choose_exit(const Fields& in, Firing& out)
         in.has("group_dead") ? in.number("group_dead") != 0 : sample.pid == sample.tid;
     if (!is_last)
         return false;
-    const bool by_signal = ended_by_signal_.erase(sample.pid) != 0;
-    out.args[0] = by_signal ? CLD_KILLED : CLD_EXITED;
+    out.args[0] = signals_.exit(sample.pid) ? CLD_KILLED : CLD_EXITED;
     out.n_args = 1;
     return true;
 }
@@ -289,13 +314,10 @@ bool RecordedEvents::is_exec(const Fields& in)
     return number == SYS_execve || number == SYS_execveat;
 }
 
-// Prepares a firing in the thread that leaves the CPU. The kernel does not record the ids
-// of a thread that has exited.
-void RecordedEvents::leave_cpu(const Fields& in, SampleHost& host, Firing& out)
+// Prepares a firing in the thread that leaves the CPU.
+void RecordedEvents::leave_cpu(const Fields& in, SampleHost& host)
 {
     host.set_name(in.text("prev_comm"));
-    if (in.sample.pid < 0)
-        out.tid = in.integer("prev_pid");
 }
 
 // Computes the arguments of a probe. Returns false if the probe does not fire.
@@ -320,14 +342,14 @@ bool RecordedEvents::choose(const Probe& probe, const Fields& in, SampleHost& ho
         const std::uint64_t error =
             is_done ? static_cast<std::uint64_t>(-in.integer("error")) : 0;
         // The same number at start and done, so that a D program can use it as a key.
-        const std::uint64_t request =
-            in.number("dev") << 44 | (in.number("sector") + 1);
+        constexpr std::uint64_t spread = 0x9e37'79b9'7f4a'7c15; // 2^64 / golden ratio
+        const std::uint64_t request = in.number("dev") * spread ^ in.number("sector");
         return pass({request, request, request, in.number("dev"), in.number("sector"),
                      is_done ? in.number("nr_sector") * 512 : in.number("bytes"), error,
                      flags_of(in.text("rwbs"), error), SampleHost::text_base});
     }
     case Recorded::sched_off_cpu: {
-        leave_cpu(in, host, out);
+        leave_cpu(in, host);
         const int next = in.integer("next_pid");
         return pass({static_cast<std::uint64_t>(next), process_of(next),
                      in.address("next_comm"), in.number("next_prio"), sample.cpu});
@@ -337,10 +359,10 @@ bool RecordedEvents::choose(const Probe& probe, const Fields& in, SampleHost& ho
         host.set_name(in.text("next_comm"));
         return true;
     case Recorded::sched_preempt:
-        leave_cpu(in, host, out);
+        leave_cpu(in, host);
         return is_preempted(in.number("prev_state")) && in.integer("prev_pid") != 0;
     case Recorded::sched_sleep:
-        leave_cpu(in, host, out);
+        leave_cpu(in, host);
         return !is_preempted(in.number("prev_state"));
     case Recorded::sched_wakeup: {
         const int woken = in.integer("pid");
@@ -366,9 +388,7 @@ bool RecordedEvents::choose(const Probe& probe, const Fields& in, SampleHost& ho
         return choose_exit(in, out);
     case Recorded::proc_lwp_exit:
         return true;
-    case Recorded::fatal_signal:
-        if (in.number("sa_handler") == 0 && !is_ignored_by_default(in.integer("sig")))
-            ended_by_signal_.insert(sample.pid);
+    case Recorded::follows_signals:
         return false;
     case Recorded::proc_fault: {
         const int fault = fault_of(in.integer("sig"), in.integer("code"));
@@ -376,12 +396,13 @@ bool RecordedEvents::choose(const Probe& probe, const Fields& in, SampleHost& ho
                pass({static_cast<std::uint64_t>(fault), in.number("sig"), 0,
                      in.number("code"), 0, 0, 0, 0, 0, in.number("errno")});
     }
-    case Recorded::proc_signal_handle: {
-        const bool is_default = in.number("sa_handler") == 0;
-        return !(is_default && is_ignored_by_default(in.integer("sig"))) &&
-               pass({in.number("sig"), in.number("sig"), in.number("sa_handler"),
-                     in.number("code"), 0, 0, 0, 0, 0, in.number("errno")});
-    }
+    case Recorded::proc_signal_handle:
+        return delivered_ &&
+               pass({static_cast<std::uint64_t>(delivered_->number),
+                     static_cast<std::uint64_t>(delivered_->number),
+                     in.number("sa_handler"),
+                     static_cast<std::uint64_t>(delivered_->code), 0, 0, 0, 0, 0,
+                     static_cast<std::uint64_t>(delivered_->error)});
     case Recorded::proc_signal_discard: {
         constexpr std::uint64_t ignored = 1; // TRACE_SIGNAL_IGNORED
         if (in.number("result") != ignored)
@@ -430,11 +451,25 @@ void RecordedEvents::fire_call(const Tracepoint& tracepoint, const Fields& in,
     host.fire(tracepoint.calls[number], in.sample, std::span(args).first(2), error);
 }
 
+// Returns the sample with the ids of its thread. If the thread is exiting, the kernel
+// records them only among the fields of the tracepoint.
+static PerfSample with_ids(const TraceEvent& event, PerfSample sample, SampleHost& host)
+{
+    if (sample.tid < 0)
+        sample.tid =
+            static_cast<pid_t>(number_in(sample.record, event.field("common_pid")));
+    if (sample.pid < 0)
+        sample.pid = host.process_of(sample.tid);
+    return sample;
+}
+
 void RecordedEvents::fire(SampleHost& host, std::size_t source,
-                          const PerfSample& sample)
+                          const PerfSample& recorded)
 {
     const Tracepoint& tracepoint = tracepoints_[source];
+    const PerfSample sample = with_ids(tracepoint.event, recorded, host);
     const Fields in(tracepoint.event, sample);
+    follow_signals(tracepoint, in, host);
     for (const Probe& probe : tracepoint.probes) {
         Firing firing;
         if (!choose(probe, in, host, firing))

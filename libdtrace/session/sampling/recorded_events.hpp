@@ -10,6 +10,7 @@
 #include "base/result.hpp"
 #include "libdtrace/providers/recorded_provider.hpp"
 #include "libdtrace/providers/trace_event.hpp"
+#include "libdtrace/session/sampling/fatal_signals.hpp"
 #include "libdtrace/session/sampling/perf_events.hpp"
 #include "libdtrace/session/sampling/program_arguments.hpp"
 #include "libdtrace/session/sampling/sample_host.hpp"
@@ -19,7 +20,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -42,13 +42,13 @@ public:
     // of a tracepoint in sources().
     bool must_see(std::size_t source) const;
     // Called for a sample as soon as it has been read, by another thread than fire().
-    void see(const PerfSample& sample) { arguments_->see(sample); }
+    void see(std::size_t source, const PerfSample& sample);
     // Fires the probes of a tracepoint.
     void fire(SampleHost& host, std::size_t source, const PerfSample& sample);
 
 private:
     struct Probe {
-        std::uint32_t id; // 0 for Recorded::fatal_signal
+        std::uint32_t id; // 0 for Recorded::follows_signals
         Recorded what;
     };
     struct Tracepoint {
@@ -77,14 +77,16 @@ private:
     void begin_program(const Fields& in, SampleHost& host);
     bool choose_exit(const Fields& in, Firing& out);
     static bool is_exec(const Fields& in);
-    static void leave_cpu(const Fields& in, SampleHost& host, Firing& out);
+    void follow_signals(const Tracepoint& tracepoint, const Fields& in,
+                        SampleHost& host);
+    static void leave_cpu(const Fields& in, SampleHost& host);
     void fire_call(const Tracepoint& tracepoint, const Fields& in, SampleHost& host);
     const std::string& device_name(std::uint64_t device);
 
     std::vector<Tracepoint> tracepoints_;
     std::unique_ptr<ProgramArguments> arguments_ = std::make_unique<ProgramArguments>();
-    // Processes that have received a signal that ends them, and have not exited yet.
-    std::set<pid_t> ended_by_signal_;
+    FatalSignals signals_;
+    std::optional<RecordedSignal> delivered_; // by the current record
     std::map<std::uint64_t, std::string> device_names_;
 };
 

@@ -41,8 +41,11 @@ void SampledTasks::read_ids(pid_t pid)
 
 void SampledTasks::read_all()
 {
-    for (const pid_t pid : pids_in_proc())
+    for (const pid_t pid : pids_in_proc()) {
         (void)process(pid);
+        for (const pid_t tid : threads_of(pid))
+            threads_[tid] = pid;
+    }
 }
 
 void SampledTasks::change(const PerfTaskEvent& event)
@@ -58,6 +61,7 @@ void SampledTasks::change(const PerfTaskEvent& event)
         break;
     case PerfTaskEvent::forked:
         threads_[event.tid] = event.pid;
+        has_exited_.erase(event.tid);
         if (is_leader) {
             const Process& parent = process(event.parent);
             processes_[event.pid] = {parent.name, event.parent, parent.arguments,
@@ -66,11 +70,15 @@ void SampledTasks::change(const PerfTaskEvent& event)
         break;
     case PerfTaskEvent::exited:
         threads_[event.tid] = event.pid;
+        has_exited_.insert(event.tid);
         exited_.push_back(event.tid);
         if (exited_.size() > most_exited) {
-            // Other threads may continue after their leader. Then /proc has the name.
-            processes_.erase(exited_.front());
-            threads_.erase(exited_.front());
+            // Other threads may continue after their leader. Then /proc has the name. The
+            // id may belong to a new thread.
+            if (has_exited_.erase(exited_.front()) != 0) {
+                processes_.erase(exited_.front());
+                threads_.erase(exited_.front());
+            }
             exited_.pop_front();
         }
         break;
@@ -87,6 +95,7 @@ void SampledTasks::forget_all()
     processes_.clear();
     threads_.clear();
     exited_.clear();
+    has_exited_.clear();
 }
 
 pid_t SampledTasks::process_of(pid_t tid)

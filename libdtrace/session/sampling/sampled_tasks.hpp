@@ -13,6 +13,7 @@
 #include <string>
 #include <sys/types.h>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace dt {
 
@@ -59,7 +60,10 @@ private:
 
     std::map<pid_t, Process> processes_;
     std::unordered_map<pid_t, pid_t> threads_; // the process of each known thread
-    std::deque<pid_t> exited_;                 // threads that are still known
+    // Threads that have exited and are still known. An id is in exited_ more than once if
+    // it was used again.
+    std::deque<pid_t> exited_;
+    std::unordered_set<pid_t> has_exited_;
 };
 
 } // namespace dt

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Samples of all processes: the kernel's records, the walk of a copied stack, and the
 // names of processes.
+#include "libdtrace/session/sampling/fatal_signals.hpp"
 #include "libdtrace/session/sampling/perf_sample.hpp"
 #include "libdtrace/session/sampling/program_arguments.hpp"
 #include "libdtrace/session/sampling/sampled_stacks.hpp"
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <bit>
+#include <csignal>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
@@ -288,7 +290,7 @@ TEST(ProgramArguments, AreReadFromTheStackOfTheProgram)
     std::memcpy(&stack[4], "a\0b c\0", 6);
     EXPECT_EQ(arguments_on_stack(exec_sample(stack)), "a b c");
     ProgramArguments arguments;
-    arguments.see(exec_sample(stack));
+    arguments.see(exec_sample(stack), "/bin/a");
     EXPECT_EQ(arguments.take(exec_sample(stack)), "a b c");
     EXPECT_EQ(arguments_on_stack(exec_sample({0, 0})), "");
 }
@@ -304,8 +306,61 @@ TEST(ProgramArguments, AreUnknownIfTheStackIsIncomplete)
     EXPECT_EQ(arguments_on_stack(exec_sample({1})), std::nullopt);
     EXPECT_EQ(arguments_on_stack(PerfSample{}), std::nullopt);
     ProgramArguments arguments;
-    arguments.see(exec_sample(stack));
+    arguments.see(exec_sample(stack), "/bin/a");
     EXPECT_EQ(arguments.take(exec_sample(stack)), "");
+}
+
+TEST(SampledTasks, AnIdThatIsUsedAgainStaysKnown)
+{
+    constexpr pid_t parent = 1'000'000'001, child = 1'000'000'002; // no such processes
+    SampledTasks tasks;
+    tasks.change({PerfTaskEvent::exited, child, child, parent, ""});
+    tasks.change({PerfTaskEvent::forked, child, child, parent, ""});
+    tasks.change({PerfTaskEvent::execed, child, child, 0, "again"});
+    for (pid_t tid = 0; tid < 1024; tid++)
+        tasks.change({PerfTaskEvent::exited, parent, 1'000'001'000 + tid, parent, ""});
+    EXPECT_EQ(tasks.process_of(child), child);
+    EXPECT_EQ(tasks.name_of(child), "again");
+}
+
+TEST(SampledTasks, TheThreadsOfAllProcessesAreRead)
+{
+    SampledTasks tasks;
+    tasks.read_all();
+    EXPECT_EQ(tasks.process_of(::getpid()), ::getpid());
+    EXPECT_EQ(tasks.parent_of(::getpid()), ::getppid());
+}
+
+TEST(FatalSignals, SigkillEndsAProcessOnlyIfASignalWasGenerated)
+{
+    FatalSignals signals;
+    // Another thread has called exit_group(2).
+    EXPECT_FALSE(signals.deliver(7, {SIGKILL}, false));
+    EXPECT_FALSE(signals.exit(7));
+    // The kernel replaces SIGTERM, and ends each thread.
+    signals.generate(7, {SIGTERM, SI_USER});
+    const auto cause = signals.deliver(7, {SIGKILL}, false);
+    ASSERT_TRUE(cause);
+    EXPECT_EQ(cause->number, SIGTERM);
+    EXPECT_FALSE(signals.deliver(7, {SIGKILL}, false));
+    EXPECT_TRUE(signals.exit(7));
+    EXPECT_FALSE(signals.exit(7));
+}
+
+TEST(FatalSignals, HandledAndStoppingSignalsEndNoProcess)
+{
+    FatalSignals signals;
+    signals.generate(7, {SIGTERM});
+    EXPECT_EQ(signals.deliver(7, {SIGTERM}, true)->number, SIGTERM);
+    EXPECT_FALSE(signals.deliver(7, {SIGKILL}, false)); // exit_group(2)
+    signals.generate(7, {SIGTSTP});
+    EXPECT_EQ(signals.deliver(7, {SIGTSTP}, false)->number, SIGTSTP);
+    EXPECT_FALSE(signals.deliver(7, {SIGCONT}, false));
+    EXPECT_FALSE(signals.exit(7));
+    signals.generate(7, {SIGSEGV});
+    EXPECT_EQ(signals.deliver(7, {SIGSEGV}, false)->number, SIGSEGV);
+    signals.execute(7);
+    EXPECT_FALSE(signals.exit(7));
 }
 
 TEST(SampledTasks, AProgramHasNoArgumentsOfThePreviousOne)
