@@ -150,6 +150,15 @@ def without_a_target_the_message_says_what_to_do(t):
         raise Skip("any user may trace all processes")
     contains(done.stderr, "name a process with -p or -c to trace its system calls; those of all processes need root")
 
+def without_tracefs_the_types_are_unknown(t):
+    if os.geteuid() == 0 and not os.path.exists("/sys/kernel/tracing/events"):
+        done = subprocess.run([*as_nobody(), t.dtrace, "-en", "syscall::read:entry { trace(args[0]); }", "-c", "/bin/true"],
+                              capture_output=True, text=True, cwd="/")
+        contains(done.stderr, "args[0] has no type: tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing; "
+                 "use arg0")
+    else:
+        raise Skip("tracefs is mounted, or the test does not run as root")
+
 TESTS = tests_in(globals())
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ FatalSignals::deliver(pid_t pid, const RecordedSignal& signal, bool has_handler)
     return cause;
 }
 
-void FatalSignals::execute(pid_t pid)
+void FatalSignals::forget(pid_t pid)
 {
     generated_.erase(pid);
     ended_.erase(pid);

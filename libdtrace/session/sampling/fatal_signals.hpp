@@ -28,7 +28,9 @@ public:
     // signal has no effect.
     std::optional<RecordedSignal> deliver(pid_t pid, const RecordedSignal& signal,
                                           bool has_handler);
-    void execute(pid_t pid); // called when a process has executed another program
+    // Called when a process has executed another program, and when a new process has the
+    // id of one that has exited.
+    void forget(pid_t pid);
     // Called when a process has exited. Returns whether a signal has ended it.
     bool exit(pid_t pid);
 

@@ -137,6 +137,7 @@ void MachineProbes::fire(SampleHost& host, std::size_t source, const PerfSample&
 void MachineProbes::change(SampleHost& host, const PerfTaskEvent& event)
 {
     host.change(event);
+    sources_.events.change(event);
     if (sources_.targets)
         sources_.targets->change(event);
 }

@@ -276,15 +276,17 @@ void RecordedEvents::see(std::size_t source, const PerfSample& sample)
 void RecordedEvents::follow_signals(const Tracepoint& tracepoint, const Fields& in,
                                     SampleHost& host)
 {
-    const RecordedSignal signal{in.integer("sig"), in.integer("code"),
-                                in.integer("errno")};
+    auto signal = [&in] {
+        return RecordedSignal{in.integer("sig"), in.integer("code"),
+                              in.integer("errno")};
+    };
     if (tracepoint.name == "signal/signal_generate" && in.number("result") == 0)
-        signals_.generate(host.process_of(in.integer("pid")), signal);
+        signals_.generate(host.process_of(in.integer("pid")), signal());
     else if (tracepoint.name == "signal/signal_deliver")
         delivered_ =
-            signals_.deliver(in.sample.pid, signal, in.number("sa_handler") != 0);
+            signals_.deliver(in.sample.pid, signal(), in.number("sa_handler") != 0);
     else if (tracepoint.name == exec_tracepoint)
-        signals_.execute(in.sample.pid);
+        signals_.forget(in.sample.pid);
 }
 
 void RecordedEvents::begin_program(const Fields& in, SampleHost& host)
@@ -314,10 +316,11 @@ bool RecordedEvents::is_exec(const Fields& in)
     return number == SYS_execve || number == SYS_execveat;
 }
 
-// Prepares a firing in the thread that leaves the CPU.
-void RecordedEvents::leave_cpu(const Fields& in, SampleHost& host)
+void RecordedEvents::change(const PerfTaskEvent& event)
 {
-    host.set_name(in.text("prev_comm"));
+    // The id may be that of a process that has exited.
+    if (event.kind == PerfTaskEvent::forked && event.pid == event.tid)
+        signals_.forget(event.pid);
 }
 
 // Computes the arguments of a probe. Returns false if the probe does not fire.
@@ -349,20 +352,20 @@ bool RecordedEvents::choose(const Probe& probe, const Fields& in, SampleHost& ho
                      flags_of(in.text("rwbs"), error), SampleHost::text_base});
     }
     case Recorded::sched_off_cpu: {
-        leave_cpu(in, host);
+        out.name = in.text("prev_comm");
         const int next = in.integer("next_pid");
         return pass({static_cast<std::uint64_t>(next), process_of(next),
                      in.address("next_comm"), in.number("next_prio"), sample.cpu});
     }
     case Recorded::sched_on_cpu:
         out.tid = in.integer("next_pid");
-        host.set_name(in.text("next_comm"));
+        out.name = in.text("next_comm");
         return true;
     case Recorded::sched_preempt:
-        leave_cpu(in, host);
+        out.name = in.text("prev_comm");
         return is_preempted(in.number("prev_state")) && in.integer("prev_pid") != 0;
     case Recorded::sched_sleep:
-        leave_cpu(in, host);
+        out.name = in.text("prev_comm");
         return !is_preempted(in.number("prev_state"));
     case Recorded::sched_wakeup: {
         const int woken = in.integer("pid");
@@ -476,6 +479,7 @@ void RecordedEvents::fire(SampleHost& host, std::size_t source,
             continue;
         const auto args = std::span(firing.args).first(firing.n_args);
         host.set_text(std::move(firing.text));
+        host.set_name(std::move(firing.name));
         if (!firing.tid) {
             host.fire(probe.id, sample, args);
             continue;

@@ -43,6 +43,7 @@ public:
     bool must_see(std::size_t source) const;
     // Called for a sample as soon as it has been read, by another thread than fire().
     void see(std::size_t source, const PerfSample& sample);
+    void change(const PerfTaskEvent& event);
     // Fires the probes of a tracepoint.
     void fire(SampleHost& host, std::size_t source, const PerfSample& sample);
 
@@ -65,7 +66,8 @@ private:
         std::uint32_t n_args = 0;
         // Nullopt if it is the thread that the record describes.
         std::optional<pid_t> tid;
-        std::string text;
+        std::string text; // at SampleHost::text_base
+        std::string name; // of the process, if its name is not known
     };
     class Fields;
 
@@ -79,7 +81,6 @@ private:
     static bool is_exec(const Fields& in);
     void follow_signals(const Tracepoint& tracepoint, const Fields& in,
                         SampleHost& host);
-    static void leave_cpu(const Fields& in, SampleHost& host);
     void fire_call(const Tracepoint& tracepoint, const Fields& in, SampleHost& host);
     const std::string& device_name(std::uint64_t device);
 

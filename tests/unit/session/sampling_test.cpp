@@ -359,7 +359,7 @@ TEST(FatalSignals, HandledAndStoppingSignalsEndNoProcess)
     EXPECT_FALSE(signals.exit(7));
     signals.generate(7, {SIGSEGV});
     EXPECT_EQ(signals.deliver(7, {SIGSEGV}, false)->number, SIGSEGV);
-    signals.execute(7);
+    signals.forget(7);
     EXPECT_FALSE(signals.exit(7));
 }
 
