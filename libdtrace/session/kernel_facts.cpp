@@ -74,8 +74,7 @@ Probed KernelFacts::probed(const ProbeInfo& probe)
     if (probe.owner == &s_.providers.sdt)
         return tracepoint("", probe.name);
     if (dynamic_cast<const StableProvider*>(probe.owner) != nullptr ||
-        dynamic_cast<const RecordedProvider*>(probe.owner) != nullptr ||
-        probe.owner == &s_.providers.tasks)
+        s_.providers.is_recorded(probe.owner) || probe.owner == &s_.providers.tasks)
         return arguments(probe);
     if (probe.owner == &s_.providers.syscall)
         return system_call(probe);

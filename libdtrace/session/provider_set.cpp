@@ -57,8 +57,7 @@ void ProviderSet::provide_all_of_kernel()
 {
     const ProbeSpec any;
     for (Provider* provider : list_)
-        if (dynamic_cast<KernelProvider*>(provider) != nullptr ||
-            dynamic_cast<RecordedProvider*>(provider) != nullptr)
+        if (dynamic_cast<KernelProvider*>(provider) != nullptr || is_recorded(provider))
             provider->provide(any);
 }
 

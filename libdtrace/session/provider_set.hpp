@@ -41,6 +41,12 @@ public:
     // Returns null for probes that do not fire in the kernel.
     KernelProvider* of_kernel(std::uint32_t probe) const;
     bool has(std::string_view name) const;
+    // Returns whether the provider's probes fire for recorded events (RecordedProvider).
+    bool is_recorded(const Provider* owner) const
+    {
+        return owner == &recorded_io_ || owner == &recorded_proc_ ||
+               owner == &recorded_sched_;
+    }
     // Returns whether static probes that match a description may appear in any process.
     bool may_be_static(const ProbeSpec& spec) const;
 

@@ -94,22 +94,6 @@ static bool is_destructive(const dtrace_prog& prog)
                        [](const CompiledClause& clause) { return clause.destructive; });
 }
 
-// Returns the name of a profile-n probe with a clause that changes the sampled process,
-// although the process has continued since the sample. Returns "" if there is none.
-std::string Session::late_change() const
-{
-    const auto& timers = s_.providers.profile.timers();
-    for (const Enabling& each : s_.enabled)
-        for (std::size_t k = 0; k < each.prog->matched.size(); k++)
-            for (const std::uint32_t id : each.prog->matched[k])
-                if (const auto timer = timers.find(id);
-                    each.prog->program->clauses[k].changes_target &&
-                    timer != timers.end() && timer->second.per_cpu &&
-                    s_.samples_in_consumer())
-                    return std::string(s_.registry.at(id).name);
-    return "";
-}
-
 int Session::go()
 {
     if (s_.active)
@@ -117,7 +101,7 @@ int Session::go()
     for (const Enabling& each : s_.enabled)
         if (is_destructive(*each.prog) && !s_.options.is_set(DTRACEOPT_destructive))
             return s_.fail(EDT_DESTRUCTIVE);
-    if (const std::string probe = late_change(); !probe.empty())
+    if (const std::string probe = changed_after_sample(s_); !probe.empty())
         return s_.fail(EACCES,
                        probe + ": actions such as raise(), stop() and copyout() are "
                                "not possible, because this program runs after each "

@@ -61,7 +61,6 @@ private:
     void back_out();
     int claim_anonymous();
     void make_consumer();
-    std::string late_change() const;
     int load(Enabling& enabling);
     int check_sizes();
     int enable(const Enabling& enabling);

@@ -90,7 +90,7 @@ bool SessionState::can_record_events() const
 bool SessionState::is_recorded(std::uint32_t probe) const
 {
     const Provider* owner = registry.at(probe).owner;
-    return dynamic_cast<const RecordedProvider*>(owner) != nullptr ||
+    return providers.is_recorded(owner) ||
            (owner == &providers.syscall && !kernel.has_value() && !has_own_targets());
 }
 

@@ -447,8 +447,10 @@ Result<Ok> ProcessBackend::start_machine_probes(MachineSources sources)
     if (!events)
         return events.error();
     sources.events = std::move(*events);
-    sources.timer_contents = profile_contents(s_);
-    sources.targets = sampled_targets();
+    if (!sources.timers.empty()) {
+        sources.timer_contents = profile_contents(s_);
+        sources.targets = sampled_targets();
+    }
     if (const std::uint64_t cpu = s_.options.run_time(DTRACEOPT_cpu);
         cpu != DT_OPT_UNSET)
         sources.cpu = static_cast<std::uint32_t>(cpu);

@@ -131,20 +131,18 @@ static std::string_view used_of_process(const Difo* difo)
     return "";
 }
 
-static bool uses_errno(const Difo* difo)
-{
-    return difo != nullptr &&
-           std::ranges::any_of(difo->text, [](std::uint32_t instruction) {
-               return DIF_INSTR_OP(instruction) == DIF_OP_LDGS &&
-                      DIF_INSTR_IDX(instruction) == DIF_VAR_errno;
-           });
-}
-
 static bool uses_errno(const CompiledClause& clause)
 {
-    return uses_errno(clause.predicate.get()) ||
-           std::ranges::any_of(clause.actions, [](const Action& action) {
-               return uses_errno(action.difo.get());
+    auto in_difo = [](const Difo* difo) {
+        return difo != nullptr &&
+               std::ranges::any_of(difo->text, [](std::uint32_t instruction) {
+                   return DIF_INSTR_OP(instruction) == DIF_OP_LDGS &&
+                          DIF_INSTR_IDX(instruction) == DIF_VAR_errno;
+               });
+    };
+    return in_difo(clause.predicate.get()) ||
+           std::ranges::any_of(clause.actions, [&](const Action& action) {
+               return in_difo(action.difo.get());
            });
 }
 
@@ -179,6 +177,18 @@ bool needs_only_samples(const SessionState& state)
             needed = needed || !used_of_process(clause).empty() || uses_errno(clause);
         });
     return !needed;
+}
+
+std::string changed_after_sample(const SessionState& state)
+{
+    std::string name;
+    for_each_clause(
+        state, [&state](std::uint32_t probe) { return is_profile(state, probe); },
+        [&](const CompiledClause& clause, std::uint32_t probe) {
+            if (clause.changes_target && name.empty() && state.samples_in_consumer())
+                name = state.registry.at(probe).name;
+        });
+    return name;
 }
 
 // Returns whether a clause uses the registers or the stacks of the current thread.

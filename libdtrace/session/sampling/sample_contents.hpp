@@ -19,6 +19,9 @@ PerfContents profile_contents(const SessionState& state);
 // clauses at these probes need nothing but samples. For example, copyinstr() needs the
 // memory of the process at the time of the sample.
 bool needs_only_samples(const SessionState& state);
+// Returns the name of a profile-n probe with a clause that changes the sampled process,
+// although the process has continued since the sample. Returns "" if there is none.
+std::string changed_after_sample(const SessionState& state);
 // Returns why a clause cannot be executed after the kernel has recorded its event, or
 // "". The text names the probe.
 std::string why_not_recorded(const SessionState& state);
