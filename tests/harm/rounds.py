@@ -91,6 +91,9 @@ class Target:
                                             stdout=subprocess.PIPE, stderr=errors, text=True, cwd=folder,
                                             start_new_session=True)
         self.pid = self.process.pid
+        autogroup = pathlib.Path(f"/proc/{self.pid}/autogroup")
+        if autogroup.exists():  # if each session has a share of CPU time, nice(1) works only within a session
+            autogroup.write_text(str(niceness))
         threading.Thread(target=self.read, daemon=True).start()
         if not self.rounds(2, SESSION_S):
             raise AssertionError(f"the target does not work: {self.wrong}{tail(self.errors)}")
