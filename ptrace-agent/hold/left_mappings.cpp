@@ -146,11 +146,10 @@ entries_of(AddressSpace& space, const Mapping& journal,
            const std::vector<Mapping>& mappings, const PageMap& page_map)
 {
     std::vector<LeftEntry> entries;
-    const auto first = page_map.pages(journal.begin, 1);
-    if (first.empty())
-        return std::nullopt;
-    if (!first[0].has_content())
-        return entries; // the agent was killed before it wrote the header
+    // The agent was killed before it wrote the header. The page may be in memory even
+    // so, because the kernel allocates it first.
+    if (is_zero(space, journal.begin))
+        return entries;
     JournalHeader header{};
     if (!space.read_text(journal.begin,
                          std::as_writable_bytes(std::span(&header, 1))) ||

@@ -358,8 +358,9 @@ def a_forged_journal_only_unmaps_the_targets_own_memory(t):
         # The kernel allows no mapping of libc and of the stack to count as anonymous memory of dtrace.
         equal(ask(target, "\n"), "0 1 1", "after the session")
 
-# Makes a journal of an agent that was killed before it recorded that it had mapped memory. Prints which of these are still
-# mapped: code that was only read, code that the program has written, and data of the program.
+# Makes a journal of an agent that was killed before it recorded that it had mapped memory, and a journal without a
+# header, whose first page was read. Prints which of these are still mapped: code that was only read, code that the program has written, data of the
+# program, and the journal without a header.
 PLANNED = JOURNAL + r"""
 enum { bytes = 3 * 4096, rescue = 5, page = 6, planned = 1 };
 static char* map(uint64_t at, uint64_t size, int protection)
@@ -371,7 +372,8 @@ int main(void)
     char *only_read = map(0x41000000000, bytes, PROT_READ | PROT_EXEC), line[8];
     char *written = map(0x41000100000, bytes, PROT_READ | PROT_WRITE), *data = map(0x41000200000, bytes, PROT_READ | PROT_WRITE);
     struct journal* j = (void*)map(0x4000d7ac000, 0x23000, PROT_READ | PROT_WRITE);
-    int sum = ((volatile char*)only_read)[5000];
+    char* empty = map(0x4001d7ac000, 0x23000, PROT_READ);
+    int sum = ((volatile char*)only_read)[5000] + ((volatile char*)empty)[0];
     written[5000] = data[5000] = 1;
     mprotect(written, bytes, PROT_READ | PROT_EXEC);
     j->magic = 0x314c4e524a504d44;
@@ -383,7 +385,7 @@ int main(void)
     j->all[2] = (struct entry){(uint64_t)data, bytes, bytes, page, planned};
     mprotect(j, 0x23000, PROT_READ);
     do {
-        printf("%d %d %d\n", is_mapped(only_read), is_mapped(written), is_mapped(data) + sum);
+        printf("%d %d %d %d\n", is_mapped(only_read), is_mapped(written), is_mapped(data) + sum, is_mapped(empty));
         fflush(stdout);
     } while (read(0, line, 1) == 1);
     return 0;
@@ -392,10 +394,10 @@ int main(void)
 
 def memory_that_was_planned_and_only_read_is_unmapped(t):
     with held(build(t, "planned", PLANNED)) as target:
-        equal(ready(target), "1 1 1\n", "before")
+        equal(ready(target), "1 1 1 1\n", "before")
         done = t.run("-qn", "pid$target:libc.so.6:puts:entry { @ = count(); } BEGIN { exit(0); }", "-p", str(target.pid))
         equal((done.returncode, done.stderr), (0, ""), "the session")
-        equal(ask(target, "\n"), "0 1 1", "after the session")
+        equal(ask(target, "\n"), "0 1 1 0", "after the session")
 
 def a_left_stub_for_system_calls_is_removed(t):
     image = pathlib.Path(t.dtrace).read_bytes()
