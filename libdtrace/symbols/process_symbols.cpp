@@ -43,6 +43,15 @@ Symbol ProcessSymbols::lookup(TargetAddr addr) const
     if (symbol.function) {
         symbol.name = table.name(*symbol.function);
         symbol.offset = symbol.module->link_addr(addr) - symbol.function->addr;
+        return symbol;
+    }
+    ElfImage& image = *symbol.module->image;
+    const std::uint64_t at = symbol.module->link_addr(addr);
+    if (image.text_segment(at) != nullptr)
+        return symbol;
+    if (const DataSymbol* variable = image.variable_at(at)) {
+        symbol.name = variable->name;
+        symbol.offset = at - variable->addr;
     }
     return symbol;
 }
@@ -133,15 +142,16 @@ std::string ProcessSymbols::format_function(TargetAddr addr) const
     if (!symbol.module)
         return hex_text(addr.value);
     return printable_name(symbol.module->name) + "`" +
-           (symbol.function ? printable_name(cache_->demangled_or_same(symbol.name))
-                            : hex_text(addr.value));
+           (symbol.name.empty()
+                ? hex_text(addr.value)
+                : printable_name(cache_->demangled_or_same(symbol.name)));
 }
 
 std::string ProcessSymbols::format_address(TargetAddr addr) const
 {
     std::string text = format_function(addr);
     Symbol symbol = lookup(addr);
-    if (symbol.function && symbol.offset != 0)
+    if (symbol.offset != 0)
         text += "+" + hex_text(symbol.offset);
     return text;
 }

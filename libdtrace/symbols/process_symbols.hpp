@@ -99,8 +99,10 @@ struct Symbol {
     const Module* module = nullptr; // null if the address is outside of all modules
     // Null if no known function contains the address.
     const Function* function = nullptr;
-    std::string_view name; // the function's preferred name, mangled
-    // The offset of the address in the function, or 0 if there is no function.
+    // The function's preferred name, or the name of the variable that contains the
+    // address, mangled. Empty if neither is known.
+    std::string_view name;
+    // The offset of the address in the function or in the variable, otherwise 0.
     std::uint64_t offset = 0;
 };
 

@@ -79,6 +79,10 @@ public:
     {
         return tables_->find_variable(name);
     }
+    const DataSymbol* variable_at(std::uint64_t addr)
+    {
+        return tables_->variable_at(addr);
+    }
     Result<DebugTypes*> debug_types() { return tables_->debug_types(); }
     std::span<const AddressRange> frame_functions()
     {

@@ -70,6 +70,13 @@ constexpr std::size_t name_bytes = std::size_t{512} << 20; // in one symbol tabl
 constexpr std::size_t symbols = std::size_t{8} << 20;      // all kinds, in one table
 } // namespace elf_limits
 
+// A variable that is not thread-local, or a gap between variables.
+struct DataSymbol {
+    std::uint64_t addr = 0, n_bytes = 0; // the address is a link-time address
+    std::string name;                    // "" for a gap
+    bool contains(std::uint64_t at) const { return at - addr < n_bytes; }
+};
+
 class ElfTables {
 public:
     ElfTables() = default;
@@ -89,6 +96,9 @@ public:
     virtual std::vector<std::string> take_cuts() = 0;
     // Returns the address of a variable from the symbol tables.
     virtual std::optional<std::uint64_t> find_variable(std::string_view name) = 0;
+    // Returns the variable that contains a link-time address, or null. The result is
+    // valid while this object exists.
+    virtual const DataSymbol* variable_at(std::uint64_t addr) = 0;
     // Returns the DWARF of the file or of its debug file. Errors: Code::not_found if
     // neither has DWARF, and the errors of DwarfTypes::open(). The result is valid
     // while this object exists.

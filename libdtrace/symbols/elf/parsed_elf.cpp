@@ -205,6 +205,14 @@ std::optional<std::uint64_t> ParsedElf::find_variable(std::string_view name)
     return std::nullopt;
 }
 
+const DataSymbol* ParsedElf::variable_at(std::uint64_t addr)
+{
+    const DataSymbol* known = variables_.find(addr);
+    if (known == nullptr)
+        known = variables_.add(variable_or_gap_at(addr));
+    return known->name.empty() ? nullptr : known;
+}
+
 Result<DebugTypes*> ParsedElf::debug_types()
 {
     if (!debug_types_)

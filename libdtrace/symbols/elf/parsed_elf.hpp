@@ -10,6 +10,7 @@
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_file.hpp"
+#include "libdtrace/symbols/elf/data_symbols.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
 #include "libdtrace/symbols/elf/elf_sections.hpp"
 #include "libdtrace/symbols/elf/function_symbols.hpp"
@@ -34,11 +35,17 @@ public:
     std::vector<std::string> suggest(std::string_view name) override;
     std::vector<std::string> take_cuts() override;
     std::optional<std::uint64_t> find_variable(std::string_view name) override;
+    const DataSymbol* variable_at(std::uint64_t addr) override;
     Result<DebugTypes*> debug_types() override;
     std::span<const AddressRange> frame_functions() override;
     CodePlaces code_places() override;
     StaticProbes static_probes() override;
 
+    // Does the same as data_symbol_at() in files().
+    DataSymbol variable_or_gap_at(std::uint64_t addr)
+    {
+        return data_symbol_at(files(), addr);
+    }
     // Returns whether the file or its debug file has DWARF. Does not read the DWARF.
     bool has_debug_types();
     // Copies the bytes at a link-time address from the file. Returns false if the file
@@ -69,6 +76,7 @@ private:
 
     std::optional<Result<std::unique_ptr<DebugTypes>>> debug_types_;
     std::optional<std::vector<AddressRange>> frames_;
+    DataSymbols variables_;
 };
 
 } // namespace dt

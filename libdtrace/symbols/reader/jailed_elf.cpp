@@ -115,6 +115,26 @@ std::optional<std::uint64_t> JailedElf::find_variable(std::string_view name)
     return found;
 }
 
+const DataSymbol* JailedElf::variable_at(std::uint64_t addr)
+{
+    const DataSymbol* known = variables_.find(addr);
+    if (known == nullptr) {
+        DataSymbol found;
+        MessageWriter arguments;
+        arguments.put(addr);
+        request(reader_variable_at, arguments, [&](MessageReader& in) {
+            found.addr = in.get<std::uint64_t>();
+            found.n_bytes = in.get<std::uint64_t>();
+            found.name = in.text();
+            return in.ok() && found.contains(addr);
+        });
+        if (!found.contains(addr)) // there was no reply, or it was wrong
+            found = {addr, 1, ""};
+        known = variables_.add(std::move(found));
+    }
+    return known->name.empty() ? nullptr : known;
+}
+
 // Asks the process that reads tables whether the file has DWARF. Most files have none,
 // so no other process is needed for them.
 Result<std::unique_ptr<DebugTypes>> JailedElf::open_types()

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_types.hpp"
+#include "libdtrace/symbols/elf/data_symbols.hpp"
 #include "libdtrace/symbols/elf/elf_tables.hpp"
 #include "libdtrace/symbols/reader/jailed_file.hpp"
 #include "libdtrace/symbols/reader/symbol_reader.hpp"
@@ -27,6 +28,7 @@ public:
     std::vector<std::string> suggest(std::string_view name) override;
     std::vector<std::string> take_cuts() override;
     std::optional<std::uint64_t> find_variable(std::string_view name) override;
+    const DataSymbol* variable_at(std::uint64_t addr) override;
     Result<DebugTypes*> debug_types() override;
     std::span<const AddressRange> frame_functions() override;
     CodePlaces code_places() override;
@@ -48,6 +50,7 @@ private:
     MessageBody names_; // memory of the names in functions_
     std::optional<FunctionTable> functions_;
     std::optional<std::vector<AddressRange>> frames_;
+    DataSymbols variables_;
     std::optional<Result<std::unique_ptr<DebugTypes>>> types_;
 };
 

@@ -25,7 +25,7 @@ namespace dt {
 // clang-format off
 #define READER_REQUESTS(X) /* X(name) */ \
     X(open) X(close) X(functions) X(match) X(suggest) X(take_cuts) X(find_variable) \
-    X(has_types) X(open_types) X(frame_functions) X(code_places) X(static_probes) \
+    X(variable_at) X(has_types) X(open_types) X(frame_functions) X(code_places) X(static_probes) \
     X(find_type) X(find_type_variable) X(find_enumerator) X(function_at) X(type) X(type_names)
 // clang-format on
 

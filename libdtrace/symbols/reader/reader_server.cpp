@@ -206,6 +206,15 @@ private:
         return out;
     }
 
+    Reply variable_at(MessageReader& in, ReaderMessage&)
+    {
+        ParsedElf& elf = image(in);
+        const DataSymbol found = elf.variable_or_gap_at(in.get<std::uint64_t>());
+        MessageWriter out;
+        out.put(found.addr).put(found.n_bytes).text(found.name);
+        return out;
+    }
+
     Reply has_types(MessageReader& in, ReaderMessage&)
     {
         MessageWriter out;

@@ -55,6 +55,25 @@ TEST(ElfImage, TellsStaticProgramsFromLibraries)
     EXPECT_EQ(libc->kind(), ElfKind::shared_object);
 }
 
+int numbers[100] = {7};
+
+TEST(ElfImage, FindsTheVariableThatContainsAnAddress)
+{
+    auto image = ElfImage::open("/proc/self/exe");
+    ASSERT_TRUE(image) << image.error().text;
+    const auto addr = (*image)->find_variable("numbers");
+    ASSERT_TRUE(addr);
+    const DataSymbol* first = (*image)->variable_at(*addr);
+    ASSERT_NE(first, nullptr);
+    EXPECT_EQ(first->name, "numbers");
+    EXPECT_EQ(first->addr, *addr);
+    EXPECT_EQ(first->n_bytes, sizeof numbers);
+    EXPECT_EQ((*image)->variable_at(*addr + sizeof numbers - 1), first);
+    const DataSymbol* after = (*image)->variable_at(*addr + sizeof numbers);
+    EXPECT_TRUE(after == nullptr || after->name != "numbers");
+    EXPECT_EQ((*image)->variable_at(UINT64_MAX - 1), nullptr);
+}
+
 TEST(ElfImage, HoldsEveryAliasOfAFunction)
 {
     auto image = opened(VICTIM);
