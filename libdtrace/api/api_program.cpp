@@ -64,6 +64,8 @@ void dtrace_program_info(dtrace_hdl_t*, dtrace_prog_t* prog, dtrace_proginfo_t* 
         const dt::CompiledClause& clause = prog->program->clauses[k];
         descriptions = dt::weakest(descriptions, clause.descriptions);
         names = dt::weakest(names, clause.names);
+        if (clause.prepares)
+            continue;
         info->dpi_matches += static_cast<uint_t>(prog->matched[k].size());
         if (clause.default_action)
             info->dpi_recgens++;
@@ -105,6 +107,8 @@ int dtrace_stmt_iter(dtrace_hdl_t* dtp, dtrace_prog_t* prog, dtrace_stmt_f* func
                      void* arg)
 {
     for (const dt::CompiledClause& clause : prog->program->clauses) {
+        if (clause.prepares)
+            continue;
         for (const dt::ProbeSpec& probe : clause.probes) {
             dtrace_ecbdesc_t ecb{};
             copy_probe_spec(ecb.dted_probe, probe);

@@ -102,6 +102,9 @@ struct Node {
     Ident* ident = nullptr;
     bool is_lvalue = false;
     bool is_constant = false; // the node is an Integer, perhaps after folding
+    // The node is part of the definition of a derived probe (derive_probes.cpp), so that
+    // argN is the argument of the site.
+    bool defines = false;
     // the value is an address in the target, or is in the target's memory
     bool userland = false;
     bool bitfield = false;
@@ -201,6 +204,10 @@ struct Clause {
     bool destructive = false;    // set by check: an action or subroutine needs -w
     bool changes_target = false; // set by check: for example raise() or copyout()
     bool needs_kernel = false;   // set by check: the clause needs the kernel module
+    // The clause prepares a variable for derived probes. It is not the user's.
+    bool prepares = false;
+    // The expressions of args[], if the clause's probes are derived (derive_probes.cpp).
+    std::shared_ptr<const std::vector<NodePtr>> derived;
     // Set by check: the weakest attributes of the matched descriptions, and of the
     // names that the clause uses.
     Attributes descriptions = strongest_attributes, names = stable_attributes;

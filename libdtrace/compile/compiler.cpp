@@ -186,6 +186,7 @@ std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
         if (options.library && !unit.clauses.empty())
             fail(Tag::SYNTAX, unit.clauses.front()->at,
                  "a D library must not contain clauses");
+        derive_probes(unit, context);
         lower_ifs(unit, context);
         std::string lowered = options.keep_text ? tree_text(unit) : "";
         check(unit, context);

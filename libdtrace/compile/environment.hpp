@@ -106,6 +106,9 @@ public:
     // Matches a description. Returns nullopt if there is no session.
     using Match = std::variant<ProbeMatch, Diagnostic>;
     virtual std::optional<Match> match(const ProbeSpec&) { return {}; }
+    // Returns the definition of a provider's derived probes (derive_probes.cpp), or "" if
+    // its probes are not derived. The text exists as long as the environment.
+    virtual std::string_view derived_probes(std::string_view) { return {}; }
     // Returns the stability of the probes that a description matched.
     virtual ProbeStability stability(std::span<const std::uint32_t>) { return {}; }
     // Returns whether the probes of a description have the kernel's stack although the

@@ -39,7 +39,8 @@ struct SymbolTable {
     std::uint32_t next_variable = 0x500; // begins at DIF_VAR_OTHER_UBASE
     std::uint32_t next_array = 0x80;     // begins at DIF_VAR_ARRAY_UBASE
     std::uint32_t next_aggregation = 1;
-    std::uint32_t next_step = 1; // the next value of this->%step, for lower_ifs()
+    std::uint32_t next_step = 1;    // the next value of this->%step, for lower_ifs()
+    std::uint32_t next_derived = 1; // the next number of a clause, for derive_probes()
     // Names of files. They are never removed, because Place::file points to them.
     std::set<std::string> files;
     const std::string* file(std::string_view name)
@@ -69,6 +70,10 @@ std::vector<PragmaOption> scan_options(std::string_view text);
 // Applies the options that affect the compiler. Ignores invalid values, which
 // Environment::set_option() refuses.
 void apply_options(const std::vector<PragmaOption>& pragmas, CompileOptions& options);
+
+// Rewrites clauses of derived probes (derive_probes.cpp). Throws a CompileError if a
+// provider's definition is wrong.
+void derive_probes(Unit& unit, CompileContext& context);
 
 // Replaces If statements (lower_if.cpp). Splits a clause at each If into several
 // clauses with the same probe descriptions.

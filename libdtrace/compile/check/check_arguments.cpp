@@ -7,6 +7,7 @@
 // - For the entry and return of a function, the types come from the debug data. They
 //   are looked up only for clauses that use args[].
 // - For a system call, the types are C text (written_types.hpp).
+// - The arguments of a derived probe, and argN, are expressions (derive_probes.cpp).
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/vars.h"
@@ -51,6 +52,14 @@ NodePtr name_node(std::string name, Place at)
     node->text = std::move(name);
     node->at = at;
     return node;
+}
+
+[[noreturn]] void out_of_range(std::uint64_t n, std::size_t n_arguments, Place at)
+{
+    fail(Tag::ARGS_IDX, at,
+         "index " + std::to_string(n) + " is out of range for args[ ]: the probe has " +
+             std::to_string(n_arguments) +
+             (n_arguments == 1 ? " argument" : " arguments"));
 }
 
 } // namespace
@@ -128,11 +137,7 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
     auto take = [&](const std::vector<Argument>& arguments) {
         any = true;
         if (n >= arguments.size())
-            fail(Tag::ARGS_IDX, at,
-                 "index " + std::to_string(n) +
-                     " is out of range for args[ ]: the probe has " +
-                     std::to_string(arguments.size()) +
-                     (arguments.size() == 1 ? " argument" : " arguments"));
+            out_of_range(n, arguments.size(), at);
         const Argument& one = arguments[n];
         if (common &&
             !(same_type(common->type, one.type) && common->place == one.place &&
@@ -216,9 +221,47 @@ std::optional<Argument> Checker::translated_argument(const Node& node)
     return argument;
 }
 
+// Returns the checked value of an argument of a derived probe.
+NodePtr Checker::derived_value(std::uint64_t n, Place at)
+{
+    NodePtr value = clone(*(*clause_->derived)[n]);
+    move_to(*value, at);
+    check_expansion(*value, at);
+    n_vouched_++; // the nodes that compute the argument do not affect stability
+    expr(value);
+    n_vouched_--;
+    return value;
+}
+
+// If the node is an argN of a derived probe, replaces it with its value as an integer. An
+// argument that the probe does not have is 0.
+bool Checker::derived_argument(NodePtr& slot)
+{
+    const std::string_view name = slot->text;
+    if (clause_ == nullptr || !clause_->derived || slot->defines || name.size() != 4 ||
+        !name.starts_with("arg") || name[3] < '0' || name[3] > '9')
+        return false;
+    const Place at = slot->at;
+    const auto n = static_cast<std::size_t>(name[3] - '0');
+    const Type* type = types_.lookup("int64_t");
+    if (n < clause_->derived->size()) {
+        slot = derived_value(n, at);
+        cast_to(slot, type);
+    } else {
+        slot = make_integer(0, type, at);
+    }
+    return true;
+}
+
 void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
 {
     using Kind = ArgumentPlace::Kind;
+    if (clause_ != nullptr && clause_->derived) {
+        if (n >= clause_->derived->size())
+            out_of_range(n, clause_->derived->size(), at);
+        slot = derived_value(n, at);
+        return;
+    }
     Argument argument = find_argument(n, at);
     const ArgumentPlace place = argument.place;
     const Type* type = argument.type;

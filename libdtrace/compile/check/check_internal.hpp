@@ -176,6 +176,8 @@ private:
     // Defined in check_arguments.cpp:
     Argument find_argument(std::uint64_t n, Place at);
     void argument(NodePtr& slot, std::uint64_t n, Place at);
+    NodePtr derived_value(std::uint64_t n, Place at);
+    bool derived_argument(NodePtr& slot);
 
     std::optional<Argument> translated_argument(const Node& node);
     NodePtr translation_of(const Argument& argument, Place at);
@@ -261,7 +263,8 @@ NodePtr clone(const Node& node);
 // source file.
 void move_to(Node& body, Place at);
 std::size_t count_nodes(const Node& node);
-// Returns whether the tree contains an assignment, ++ or --.
+// Returns whether the tree contains an assignment, ++ or --, outside of the definition of
+// a derived probe.
 bool assigns(const Node& node);
 // Replaces each identifier that has one of these names with a copy of the name's
 // replacement. Does not replace identifiers with self-> or this->.

@@ -136,6 +136,8 @@ void Checker::identifier(NodePtr& slot, bool indexed)
     if (node.scope != Scope::Global)
         undefined_variable(node, indexed);
 
+    if (derived_argument(slot))
+        return;
     const VariableRow* row = find_variable_row(node.text);
     if (row) {
         if (row->array)

@@ -46,6 +46,7 @@ NodePtr clone(const Node& node)
     copy->ident = node.ident;
     copy->is_lvalue = node.is_lvalue;
     copy->is_constant = node.is_constant;
+    copy->defines = node.defines;
     copy->userland = node.userland;
     copy->bitfield = node.bitfield;
     copy->bitfield_unit = node.bitfield_unit;
@@ -89,6 +90,8 @@ std::size_t count_nodes(const Node& node)
 
 bool assigns(const Node& node)
 {
+    if (node.defines) // its variables are declared
+        return false;
     if (node.kind == NodeKind::Assign || node.kind == NodeKind::PreInc ||
         node.kind == NodeKind::PostInc)
         return true;

@@ -37,6 +37,7 @@ CompiledClause generate_clause(const Clause& clause, const CompileContext& conte
     out.probes = clause.probes;
     out.source = source.source(clause.at);
     out.default_action = clause.default_action;
+    out.prepares = clause.prepares;
     out.destructive = clause.destructive;
     out.changes_target = clause.changes_target;
     out.needs_kernel = clause.needs_kernel;

@@ -61,6 +61,7 @@ private:
         auto piece = std::make_unique<Clause>();
         piece->at = at;
         piece->probes = whole_.probes;
+        piece->derived = whole_.derived;
         current_ = piece.get();
         pieces_.push_back(std::move(piece));
     }

@@ -16,6 +16,7 @@ struct GivenEnvironment : Environment {
     std::function<bool(std::string_view, std::string_view)> on_dependency;
     std::function<Match(const ProbeSpec&)> on_match;
     std::function<ProbeStability(std::span<const std::uint32_t>)> on_stability;
+    std::function<std::string_view(std::string_view)> on_derived_probes;
     std::function<Probed(std::uint32_t)> on_probed_function;
     std::function<std::optional<std::uint64_t>(std::string_view, std::string_view)>
         on_symbol;
@@ -47,6 +48,11 @@ struct GivenEnvironment : Environment {
     ProbeStability stability(std::span<const std::uint32_t> ids) override
     {
         return on_stability ? on_stability(ids) : Environment::stability(ids);
+    }
+    std::string_view derived_probes(std::string_view provider) override
+    {
+        return on_derived_probes ? on_derived_probes(provider)
+                                 : Environment::derived_probes(provider);
     }
     std::optional<Probed> probed_function(std::uint32_t id) override
     {
