@@ -35,14 +35,6 @@ std::string spec_text(const ProbeSpec& spec)
     return spec.provider + ":" + spec.module + ":" + spec.function + ":" + spec.name;
 }
 
-Provider::Outcome refuse(Tag tag, const ProbeSpec& spec, std::string text)
-{
-    Provider::Outcome outcome;
-    outcome.mine = true;
-    outcome.refused = Diagnostic{tag, spec.at, std::move(text), ""};
-    return outcome;
-}
-
 // Returns 123 for "pid123". Returns 0 if no valid number follows "pid". Returns nullopt
 // for other names and for globs.
 std::optional<std::uint64_t> pid_of(const std::string& provider)

@@ -6,6 +6,8 @@
 #include "libdtrace/symbols/glob.hpp"
 #include "usdt/include/dtrace/usdt_names.h"
 
+#include <utility>
+
 namespace dt {
 
 bool is_kernel_provider(std::string_view name)
@@ -18,6 +20,14 @@ bool is_kernel_provider(std::string_view name)
 bool Provider::part_means(const std::string& part, std::string_view text)
 {
     return part.empty() || part == text || (is_glob(part) && glob_match(part, text));
+}
+
+Provider::Outcome Provider::refuse(Tag tag, const ProbeSpec& spec, std::string text)
+{
+    Outcome outcome;
+    outcome.mine = true;
+    outcome.refused = Diagnostic{tag, spec.at, std::move(text), ""};
+    return outcome;
 }
 
 Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts)

@@ -51,6 +51,8 @@ protected:
     // Returns whether this part of a description matches the text. An empty part
     // matches any text.
     static bool part_means(const std::string& part, std::string_view text);
+    // Returns the result of provide() for a description that names no probe.
+    static Outcome refuse(Tag tag, const ProbeSpec& spec, std::string text);
 };
 
 // Returns whether the provider's probes are in the kernel, like the probes of fbt or

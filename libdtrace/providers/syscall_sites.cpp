@@ -41,30 +41,32 @@ std::optional<std::uint32_t> constant_in_rax(const Instruction& insn)
     return clears ? std::optional<std::uint32_t>(0) : std::nullopt;
 }
 
-// Returns the constant that is in %eax at `at`. The flow of control reaches `at` only
-// through all instructions from `first` on.
-std::optional<std::uint32_t> number_at(ElfImage& image, TargetAddr first, TargetAddr at)
+// Returns the place of a call at `at`. The flow of control reaches `at` only through all
+// instructions from `first` on.
+CallPlace place_at(ElfImage& image, TargetAddr first, TargetAddr at)
 {
+    CallPlace place{at, std::nullopt};
     if (at - first > most_bytes_before)
-        return std::nullopt;
+        return place;
     std::array<std::byte, most_bytes_before> text;
     std::span<std::byte> before(text.data(), at - first);
     if (!image.read(first.value, before))
-        return std::nullopt;
-    std::optional<std::uint32_t> number;
+        return place;
     for (TargetAddr from = first; from < at;) {
         auto insn = x86_64.decode(before.subspan(from - first), from);
         if (!insn)
-            return std::nullopt;
+            return {at, std::nullopt};
         if (insn->flow == ControlFlow::call ||
             insn->flow == ControlFlow::call_indirect ||
-            insn->flow == ControlFlow::syscall)
-            number.reset();
-        else if ((insn->writes & bit_of(Reg::rax)) != 0)
-            number = constant_in_rax(*insn);
+            insn->flow == ControlFlow::syscall) {
+            place = {at, std::nullopt};
+        } else if ((insn->writes & bit_of(Reg::rax)) != 0) {
+            place.number = constant_in_rax(*insn);
+            place.makes_any = !place.number;
+        }
         from = insn->next();
     }
-    return number;
+    return place;
 }
 
 } // namespace
@@ -87,8 +89,7 @@ std::vector<CallPlace> call_places(ElfImage& image, const ExtentMap& extents)
                 const TargetAddr call{range.addr + done +
                                       static_cast<std::uint64_t>(at - piece.begin())};
                 if (extents.is_code(call))
-                    found.push_back(
-                        {call, number_at(image, extents.extent(call).first, call)});
+                    found.push_back(place_at(image, extents.extent(call).first, call));
             }
         }
     }

@@ -28,6 +28,8 @@ namespace dt {
 struct CallPlace {
     TargetAddr at; // the syscall instruction
     std::optional<std::uint32_t> number;
+    // The number comes from another register or from memory.
+    bool makes_any = false;
 };
 
 // Returns the places in the text of an image that are known to be code.

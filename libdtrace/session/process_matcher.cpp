@@ -29,7 +29,8 @@ private:
 ProcessMatcher::ProcessMatcher(SessionState& state, Backend& backend,
                                ProbeRecycler& recycler, ps_prochandle& process)
     : s_(state), backend_(backend), recycler_(recycler), process_(process),
-      provider_(state.pid_provider_of(process))
+      provider_("pid" + state.id_in_providers(process)),
+      plockstat_("plockstat" + state.id_in_providers(process))
 {
 }
 
@@ -86,6 +87,11 @@ std::vector<std::uint32_t> ProcessMatcher::provide(const ProbeSpec& spec)
         auto outcome = s_.providers.pid.provide_new(its);
         return outcome.refused ? std::vector<std::uint32_t>{}
                                : std::move(outcome.provided.ids);
+    }
+    if (spec.provider == plockstat_) {
+        ProbeSpec its = spec;
+        its.provider = "plockstat" + std::to_string(process_.pid);
+        return s_.providers.plockstat.provide_new(its).provided.ids;
     }
     if (s_.providers.may_be_static(spec))
         return s_.providers.usdt.provide_in(spec, *process_.symbols);

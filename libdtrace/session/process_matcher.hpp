@@ -37,8 +37,8 @@ private:
     Backend& backend_;
     ProbeRecycler& recycler_;
     ps_prochandle& process_;
-    // name of the process's pid provider
-    const std::string provider_;
+    // names of the process's pid and plockstat providers
+    const std::string provider_, plockstat_;
     // The matches of each description, so that equal descriptions are matched once. The
     // key is the four parts of the description.
     using Names = std::tuple<std::string, std::string, std::string, std::string>;

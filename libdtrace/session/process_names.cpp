@@ -90,6 +90,11 @@ ProcessNames::probed_function(std::uint32_t id)
     if (probe == nullptr || probe->sites.empty())
         return "";
     const ProbeInfo& info = s_.registry.at(id);
+    if (info.owner == &s_.providers.plockstat) {
+        ArgumentTypes types;
+        types.names = PlockstatProvider::argument_types(info);
+        return types;
+    }
     const ProbeSite& site = probe->sites.front();
     if (site.kind == ProbeSiteKind::Static)
         return s_.providers.usdt.argument_types(info);

@@ -105,6 +105,11 @@ bool ProgramCompiler::has_recorded_stack(const ProbeSpec& spec)
            s_.can_record_events();
 }
 
+std::string_view ProgramCompiler::derived_probes(std::string_view provider)
+{
+    return PlockstatProvider::may_mean(provider) ? PlockstatProvider::definition() : "";
+}
+
 std::optional<Environment::Probed> ProgramCompiler::probed_function(std::uint32_t id)
 {
     return names_.probed_function(id);

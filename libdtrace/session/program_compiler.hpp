@@ -48,6 +48,7 @@ private:
     std::optional<Match> match(const ProbeSpec& spec) override;
     ProbeStability stability(std::span<const std::uint32_t> ids) override;
     bool has_recorded_stack(const ProbeSpec& spec) override;
+    std::string_view derived_probes(std::string_view provider) override;
     std::optional<Probed> probed_function(std::uint32_t id) override;
     std::optional<std::uint64_t> symbol(std::string_view object,
                                         std::string_view name) override;

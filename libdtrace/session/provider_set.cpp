@@ -19,6 +19,8 @@ ProviderSet::ProviderSet(Processes& processes, UsdtProvider::Candidates candidat
     : dtrace(registry), profile(registry),
       pid(registry, probes,
           [&processes](pid_t pid) { return processes.symbols_of(pid); }),
+      plockstat(registry, probes,
+                [&processes](pid_t pid) { return processes.symbols_of(pid); }),
       usdt(registry, probes, std::move(candidates)), fbt(registry, processes.kernel()),
       cpc(registry), sdt(registry),
       syscall(registry,
@@ -41,7 +43,7 @@ ProviderSet::ProviderSet(Processes& processes, UsdtProvider::Candidates candidat
 
 void ProviderSet::set_kernel_usable(bool usable)
 {
-    list_ = {&dtrace, &profile, &pid, &usdt, &syscall};
+    list_ = {&dtrace, &profile, &pid, &plockstat, &usdt, &syscall};
     syscall.in_kernel = usable;
     if (!usable) {
         list_.insert(list_.end(),
@@ -76,7 +78,8 @@ bool ProviderSet::has(std::string_view name) const
 
 bool ProviderSet::may_be_static(const ProbeSpec& spec) const
 {
-    return UsdtProvider::may_mean(spec) && !has(spec.provider);
+    return UsdtProvider::may_mean(spec) &&
+           !PlockstatProvider::may_mean(spec.provider) && !has(spec.provider);
 }
 
 } // namespace dt

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "libdtrace/providers/cpc_provider.hpp"
+#include "libdtrace/providers/derived/plockstat_provider.hpp"
 #include "libdtrace/providers/dtrace_provider.hpp"
 #include "libdtrace/providers/fbt_provider.hpp"
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -55,6 +56,7 @@ public:
     DtraceProvider dtrace;
     ProfileProvider profile;
     PidProvider pid;
+    PlockstatProvider plockstat;
     UsdtProvider usdt;
     FbtProvider fbt;
     CpcProvider cpc;

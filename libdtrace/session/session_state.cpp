@@ -121,19 +121,19 @@ std::vector<ProcessSymbols*> SessionState::usdt_candidates(SearchScope scope)
     return processes.all_readable().symbols;
 }
 
-std::string SessionState::pid_provider_of(const ps_prochandle& process) const
+std::string SessionState::id_in_providers(const ps_prochandle& process) const
 {
     const bool like_origin = process.is_followed() && process.execed;
-    const pid_t pid = like_origin ? process.origin : process.pid;
-    return "pid" + std::to_string(pid);
+    return std::to_string(like_origin ? process.origin : process.pid);
 }
 
 bool SessionState::awaits_libraries(const ps_prochandle& process) const
 {
-    const std::string provider = pid_provider_of(process);
+    const std::string pid = id_in_providers(process);
     return is_any_enabled([&](const ProbeSpec& spec) {
-        return spec.provider == provider || spec.provider == "syscall" ||
-               spec.provider == "proc" || providers.may_be_static(spec);
+        return spec.provider == "pid" + pid || spec.provider == "plockstat" + pid ||
+               spec.provider == "syscall" || spec.provider == "proc" ||
+               providers.may_be_static(spec);
     });
 }
 

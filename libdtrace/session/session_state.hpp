@@ -91,9 +91,9 @@ struct SessionState {
     // Returns the processes to search for static probes. If the scope contains all
     // processes of the machine, also begins to watch for new ones.
     std::vector<ProcessSymbols*> usdt_candidates(SearchScope scope);
-    // Returns the name of a process's pid provider, for example "pid123". For a
-    // followed child after an exec, the pid is ps_prochandle::origin.
-    std::string pid_provider_of(const ps_prochandle& process) const;
+    // Returns the process id in the names of a process's providers, for example "123" in
+    // pid123. For a followed child after an exec, this is ps_prochandle::origin.
+    std::string id_in_providers(const ps_prochandle& process) const;
     // Returns whether an enabled description may match libraries that are loaded later.
     bool awaits_libraries(const ps_prochandle& process) const;
     // Returns whether an enabled description may match static probes of any process.

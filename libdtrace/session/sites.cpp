@@ -166,7 +166,8 @@ std::vector<Site> missing_sites(SessionState& state, ps_prochandle& process,
     for (std::uint32_t id : ids) {
         const ProcessProbe* probe = state.probes.probe(id);
         const bool breakpoint =
-            any || std::binary_search(named.begin(), named.end(), id);
+            any || std::binary_search(named.begin(), named.end(), id) ||
+            state.registry.at(id).owner == &state.providers.plockstat;
         for (const ProbeSite& at : probe->sites) {
             if (at.planted)
                 continue;

@@ -89,6 +89,7 @@ void Targets::forget_sites(pid_t pid)
     if (ps_prochandle* process = s_.processes.find(pid))
         recycler_.end_program(*process);
     s_.providers.pid.forget(pid);
+    s_.providers.plockstat.forget(pid);
     s_.providers.syscall_sites.forget(pid);
     s_.probes.forget(pid);
 }

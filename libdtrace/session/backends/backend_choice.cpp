@@ -33,6 +33,7 @@ BackendFacts backend_facts(const SessionState& state)
                 facts.tick_probes |= probe.name.starts_with("tick-");
                 facts.process_probes |= call_in_target ||
                                         probe.owner == &state.providers.pid ||
+                                        probe.owner == &state.providers.plockstat ||
                                         probe.owner == &state.providers.usdt;
             }
     }
