@@ -159,7 +159,7 @@ def headers_compile_as_c_and_as_cpp(t):
             equal((done.returncode, done.stderr), (0, ""), f"{header} alone")
 
 COMMANDS = ("dtrace", "lockstat", "dtruss", "opensnoop", "rwsnoop", "iosnoop", "execsnoop", "errinfo", "procsystime",
-            "hotuser", "funclat", "dapptrace", "dappprof")
+            "hotuser", "funclat", "plockstat", "dapptrace", "dappprof")
 
 def exactly_the_expected_files_are_installed(t):
     prefix = install(t, "prefix")
