@@ -99,8 +99,8 @@ struct Symbol {
     const Module* module = nullptr; // null if the address is outside of all modules
     // Null if no known function contains the address.
     const Function* function = nullptr;
-    // The function's preferred name, or the name of the variable that contains the
-    // address, mangled. Empty if neither is known.
+    // The mangled name of the function or variable that contains the address. For a
+    // function, the preferred name. Empty if neither is known.
     std::string_view name;
     // The offset of the address in the function or in the variable, otherwise 0.
     std::uint64_t offset = 0;

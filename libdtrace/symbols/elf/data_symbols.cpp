@@ -52,24 +52,31 @@ std::optional<std::uint64_t> find_data_symbol(const ElfSections& file,
 DataSymbol data_symbol_at(std::span<const ElfSections* const> files, std::uint64_t addr)
 {
     DataSymbol found;
-    std::uint64_t lower = 0, upper = UINT64_MAX; // the gap
+    found.end = UINT64_MAX;
+    bool found_global = false;
     auto visit = [&](const Elf64_Sym& symbol, auto& names) {
-        const std::uint64_t end = symbol.st_value + symbol.st_size;
-        if (end >= symbol.st_value && end <= addr)
-            lower = std::max(lower, end);
-        if (symbol.st_value > addr)
-            upper = std::min(upper, symbol.st_value);
-        if (addr - symbol.st_value >= symbol.st_size ||
-            (!found.name.empty() && !is_global(symbol)))
+        const std::uint64_t begin = symbol.st_value;
+        if (symbol.st_size > UINT64_MAX - begin)
             return false;
-        if (const auto name = string_at(names, symbol.st_name); name && !name->empty())
-            found = {symbol.st_value, symbol.st_size, std::string(*name)};
-        return !found.name.empty() && is_global(symbol);
+        for (const std::uint64_t bound : {begin, begin + symbol.st_size})
+            if (bound <= addr)
+                found.from = std::max(found.from, bound);
+            else
+                found.end = std::min(found.end, bound);
+        const bool contains = begin <= addr && addr - begin < symbol.st_size;
+        if (!contains || !(found.name.empty() || (is_global(symbol) && !found_global)))
+            return false;
+        const auto name = string_at(names, symbol.st_name, DataSymbols::max_name_bytes);
+        if (!name || name->empty())
+            return false;
+        found.addr = begin;
+        found.name = name->substr(0, name->find('@')); // without a version
+        found_global = is_global(symbol);
+        return false; // all bounds are needed
     };
     for (const ElfSections* file : files)
-        if (found.name.empty())
-            for_each_variable(*file, visit);
-    return found.name.empty() ? DataSymbol{lower, upper - lower, ""} : found;
+        for_each_variable(*file, visit);
+    return found;
 }
 
 const DataSymbol* DataSymbols::find(std::uint64_t addr) const
@@ -82,8 +89,10 @@ const DataSymbol* DataSymbols::find(std::uint64_t addr) const
 
 const DataSymbol* DataSymbols::add(DataSymbol symbol)
 {
-    const std::uint64_t at = symbol.addr;
-    return &(by_addr_[at] = std::move(symbol));
+    if (by_addr_.size() >= max_symbols || symbol.name.size() > max_name_bytes)
+        return nullptr;
+    const std::uint64_t from = symbol.from;
+    return &by_addr_.try_emplace(from, std::move(symbol)).first->second;
 }
 
 } // namespace dt

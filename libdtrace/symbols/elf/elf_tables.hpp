@@ -70,11 +70,15 @@ constexpr std::size_t name_bytes = std::size_t{512} << 20; // in one symbol tabl
 constexpr std::size_t symbols = std::size_t{8} << 20;      // all kinds, in one table
 } // namespace elf_limits
 
-// A variable that is not thread-local, or a gap between variables.
+// A variable that is not thread-local, or a gap between variables. Addresses are
+// link-time addresses.
 struct DataSymbol {
-    std::uint64_t addr = 0, n_bytes = 0; // the address is a link-time address
-    std::string name;                    // "" for a gap
-    bool contains(std::uint64_t at) const { return at - addr < n_bytes; }
+    std::uint64_t addr = 0; // the variable's address
+    std::string name;       // "" for a gap
+    // The addresses from `from` to `end`, without `end`, have this symbol. This is a part
+    // of the variable if other variables overlap it.
+    std::uint64_t from = 0, end = 0;
+    bool contains(std::uint64_t at) const { return from <= at && at < end; }
 };
 
 class ElfTables {

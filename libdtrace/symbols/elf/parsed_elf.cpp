@@ -210,7 +210,7 @@ const DataSymbol* ParsedElf::variable_at(std::uint64_t addr)
     const DataSymbol* known = variables_.find(addr);
     if (known == nullptr)
         known = variables_.add(variable_or_gap_at(addr));
-    return known->name.empty() ? nullptr : known;
+    return known == nullptr || known->name.empty() ? nullptr : known;
 }
 
 Result<DebugTypes*> ParsedElf::debug_types()

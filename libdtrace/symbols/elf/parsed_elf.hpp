@@ -41,7 +41,7 @@ public:
     CodePlaces code_places() override;
     StaticProbes static_probes() override;
 
-    // Does the same as data_symbol_at() in files().
+    // Returns data_symbol_at() for the file and its debug file.
     DataSymbol variable_or_gap_at(std::uint64_t addr)
     {
         return data_symbol_at(files(), addr);

@@ -124,15 +124,17 @@ const DataSymbol* JailedElf::variable_at(std::uint64_t addr)
         arguments.put(addr);
         request(reader_variable_at, arguments, [&](MessageReader& in) {
             found.addr = in.get<std::uint64_t>();
-            found.n_bytes = in.get<std::uint64_t>();
+            found.from = in.get<std::uint64_t>();
+            found.end = in.get<std::uint64_t>();
             found.name = in.text();
-            return in.ok() && found.contains(addr);
+            return in.ok() && found.contains(addr) && found.addr <= addr;
         });
-        if (!found.contains(addr)) // there was no reply, or it was wrong
-            found = {addr, 1, ""};
+        // Without a reply, or if its range does not contain the address, nothing is kept.
+        if (!found.contains(addr) || found.addr > addr)
+            return nullptr;
         known = variables_.add(std::move(found));
     }
-    return known->name.empty() ? nullptr : known;
+    return known == nullptr || known->name.empty() ? nullptr : known;
 }
 
 // Asks the process that reads tables whether the file has DWARF. Most files have none,

@@ -211,7 +211,7 @@ private:
         ParsedElf& elf = image(in);
         const DataSymbol found = elf.variable_or_gap_at(in.get<std::uint64_t>());
         MessageWriter out;
-        out.put(found.addr).put(found.n_bytes).text(found.name);
+        out.put(found.addr).put(found.from).put(found.end).text(found.name);
         return out;
     }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "libdtrace/symbols/elf/data_symbols.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
 
 #include "scratch.hpp"
@@ -67,11 +68,31 @@ TEST(ElfImage, FindsTheVariableThatContainsAnAddress)
     ASSERT_NE(first, nullptr);
     EXPECT_EQ(first->name, "numbers");
     EXPECT_EQ(first->addr, *addr);
-    EXPECT_EQ(first->n_bytes, sizeof numbers);
+    EXPECT_EQ(first->end - first->from, sizeof numbers);
     EXPECT_EQ((*image)->variable_at(*addr + sizeof numbers - 1), first);
     const DataSymbol* after = (*image)->variable_at(*addr + sizeof numbers);
     EXPECT_TRUE(after == nullptr || after->name != "numbers");
     EXPECT_EQ((*image)->variable_at(UINT64_MAX - 1), nullptr);
+}
+
+TEST(DataSymbols, KeepALimitedNumberOfNames)
+{
+    DataSymbols symbols;
+    for (std::uint64_t at = 0; at < DataSymbols::max_symbols; at++)
+        ASSERT_NE(symbols.add({at, "x", at, at + 1}), nullptr);
+    EXPECT_EQ(symbols.add({~1ull, "x", ~1ull, ~0ull}), nullptr);
+    EXPECT_EQ(symbols.find(7)->addr, 7u);
+    EXPECT_EQ(symbols.find(DataSymbols::max_symbols), nullptr);
+    const std::string long_name(DataSymbols::max_name_bytes + 1, 'x');
+    EXPECT_EQ(DataSymbols().add({0, long_name, 0, 1}), nullptr);
+}
+
+TEST(DataSymbols, KeepTheFirstSymbolOfAnAddress)
+{
+    DataSymbols symbols;
+    const DataSymbol* first = symbols.add({0, "first", 0, 8});
+    EXPECT_EQ(symbols.add({0, "second", 0, 4}), first);
+    EXPECT_EQ(first->name, "first");
 }
 
 TEST(ElfImage, HoldsEveryAliasOfAFunction)
