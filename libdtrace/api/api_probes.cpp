@@ -161,6 +161,7 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
         spec.id = pattern->dtpd_id;
         // Without zdefs, a description that matches no probes is an error.
         dtp->state().providers.pid.zdefs = false;
+        dtp->state().providers.plockstat.zdefs = false;
         dtp->state().providers.pid.plants = nullptr;
         auto found = dtp->session.compiler().matcher().match(spec);
         if (auto* diagnostic = std::get_if<dt::Diagnostic>(&found)) {

@@ -62,10 +62,10 @@ void dtrace_program_info(dtrace_hdl_t*, dtrace_prog_t* prog, dtrace_proginfo_t* 
     dt::Attributes descriptions = dt::strongest_attributes, names = descriptions;
     for (std::size_t k = 0; k < prog->program->clauses.size(); k++) {
         const dt::CompiledClause& clause = prog->program->clauses[k];
-        descriptions = dt::weakest(descriptions, clause.descriptions);
-        names = dt::weakest(names, clause.names);
         if (clause.prepares)
             continue;
+        descriptions = dt::weakest(descriptions, clause.descriptions);
+        names = dt::weakest(names, clause.names);
         info->dpi_matches += static_cast<uint_t>(prog->matched[k].size());
         if (clause.default_action)
             info->dpi_recgens++;

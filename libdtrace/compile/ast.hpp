@@ -102,8 +102,8 @@ struct Node {
     Ident* ident = nullptr;
     bool is_lvalue = false;
     bool is_constant = false; // the node is an Integer, perhaps after folding
-    // The node is part of the definition of a derived probe (derive_probes.cpp), so that
-    // argN is the argument of the site.
+    // The node is part of the definition of a derived probe (derive_probes.cpp). In it,
+    // argN means the argument of the site, and not of the derived probe.
     bool defines = false;
     // the value is an address in the target, or is in the target's memory
     bool userland = false;
@@ -204,7 +204,7 @@ struct Clause {
     bool destructive = false;    // set by check: an action or subroutine needs -w
     bool changes_target = false; // set by check: for example raise() or copyout()
     bool needs_kernel = false;   // set by check: the clause needs the kernel module
-    // The clause prepares a variable for derived probes. It is not the user's.
+    // The compiler created this clause. It prepares a variable for derived probes.
     bool prepares = false;
     // The expressions of args[], if the clause's probes are derived (derive_probes.cpp).
     std::shared_ptr<const std::vector<NodePtr>> derived;

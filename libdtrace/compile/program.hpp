@@ -66,7 +66,8 @@ struct CompiledClause {
     std::vector<Action> actions;
     Source source, predicate_source; // for reports of faults
     bool default_action = false;
-    bool prepares = false; // not the user's: prepares a variable for derived probes
+    // The compiler created this clause. It prepares a variable for derived probes.
+    bool prepares = false;
     bool destructive = false;
     bool changes_target = false; // for example by raise() or copyout()
     // The clause uses a builtin or an object that only the kernel module can read.

@@ -36,6 +36,11 @@ public:
         return attributes();
     }
 
+    // Returns whether the provider's probes are derived. Only descriptions that name the
+    // provider match them, because the compiler rewrites the clauses of these
+    // descriptions (derive_probes.cpp).
+    virtual bool is_derived() const { return false; }
+
     // The result of provide(). Empty if the description is not for this provider, or if
     // the caller finds the probes in the registry.
     struct Outcome {
@@ -51,7 +56,7 @@ protected:
     // Returns whether this part of a description matches the text. An empty part
     // matches any text.
     static bool part_means(const std::string& part, std::string_view text);
-    // Returns the result of provide() for a description that names no probe.
+    // Returns a refusal of the description, with this message.
     static Outcome refuse(Tag tag, const ProbeSpec& spec, std::string text);
 };
 

@@ -28,7 +28,8 @@ namespace dt {
 struct CallPlace {
     TargetAddr at; // the syscall instruction
     std::optional<std::uint32_t> number;
-    // The number comes from another register or from memory.
+    // The number comes from another register or from memory. False if the instruction
+    // that sets the number was not found.
     bool makes_any = false;
 };
 

@@ -20,6 +20,11 @@ std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
 {
     ProbeMatch match;
     if (spec.id != 0) {
+        if (s_.registry.has(spec.id) && s_.registry.at(spec.id).owner->is_derived())
+            return Diagnostic{Tag::PDESC_INVAL, spec.at,
+                              "probe " + std::to_string(spec.id) +
+                                  " has no meaning without its provider: use its name",
+                              ""};
         if (!s_.registry.has(spec.id))
             return Diagnostic{Tag::PDESC_INVAL, spec.at,
                               "invalid probe identifier " + std::to_string(spec.id) +
@@ -56,9 +61,13 @@ std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
     }
     if (mine && is_glob(spec.provider))
         sort_ids(match.ids);
-    if (!mine)
+    if (!mine) {
         match.ids =
             s_.registry.match(spec.provider, spec.module, spec.function, spec.name);
+        std::erase_if(match.ids, [this](std::uint32_t id) {
+            return s_.registry.at(id).owner->is_derived();
+        });
+    }
     if (match.ids.empty() && !match.retained) {
         std::string why = why_not_in_process(spec);
         if (why.empty())

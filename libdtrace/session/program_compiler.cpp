@@ -332,7 +332,7 @@ dtrace_prog* ProgramCompiler::compile(std::string_view text,
         to.macro_args.emplace_back(argv[i]);
 
     matcher_.clear();
-    s_.providers.pid.zdefs = to.zdefs;
+    s_.providers.pid.zdefs = s_.providers.plockstat.zdefs = to.zdefs;
     s_.providers.pid.plants = nullptr;
     if ((cflags & DTRACE_C_NOENABLE) == 0)
         s_.providers.pid.plants = [this](std::size_t n_sites, unsigned n_threads) {

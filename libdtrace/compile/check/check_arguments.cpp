@@ -227,7 +227,8 @@ NodePtr Checker::derived_value(std::uint64_t n, Place at)
     NodePtr value = clone(*(*clause_->derived)[n]);
     move_to(*value, at);
     check_expansion(*value, at);
-    n_vouched_++; // the nodes that compute the argument do not affect stability
+    // The nodes that compute the argument do not affect stability.
+    n_vouched_++;
     expr(value);
     n_vouched_--;
     return value;

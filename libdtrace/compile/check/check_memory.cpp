@@ -129,7 +129,9 @@ void Checker::index_builtin(NodePtr& slot)
              "index " + std::to_string(i.value) +
                  " is out of range for uregs[ ]: there are " +
                  std::to_string(n_uregs()) + " registers");
+    n_vouched_ += node.defines; // definitions do not affect stability
     node.left->ident = builtin(*row, node.at);
+    n_vouched_ -= node.defines;
     node.left->type = node.left->ident->type;
     node.type = node.left->type;
 }

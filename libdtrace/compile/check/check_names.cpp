@@ -143,7 +143,9 @@ void Checker::identifier(NodePtr& slot, bool indexed)
         if (row->array)
             fail(Tag::IDENT_BADREF, node.at,
                  node.text + "[ ] is an array and may not be referenced as a scalar");
+        n_vouched_ += node.defines; // definitions do not affect stability
         node.ident = builtin(*row, node.at);
+        n_vouched_ -= node.defines;
         node.type = node.ident->type;
         return;
     }

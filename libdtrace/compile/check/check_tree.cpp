@@ -90,7 +90,9 @@ std::size_t count_nodes(const Node& node)
 
 bool assigns(const Node& node)
 {
-    if (node.defines) // its variables are declared
+    // An assignment in a definition creates no variable, because the definition declares
+    // them.
+    if (node.defines)
         return false;
     if (node.kind == NodeKind::Assign || node.kind == NodeKind::PreInc ||
         node.kind == NodeKind::PostInc)

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: MIT
-// Derived probes: probes that fire only if several sites of a program were reached, and
-// whose arguments are computed in D. A provider defines them as D text with three kinds
-// of clauses, which name the provider's probes:
+// Rewrites the clauses of derived probes. A derived probe fires at one site, but only if
+// the thread has reached other sites before. Its arguments are computed in D. A provider
+// defines such probes as D text with clauses, which name the provider's probes:
 //
 //   p:::begin            { self->object = arg0; }           prepares a variable
 //   p:::acquire.timed                                       defines p:::acquire
 //   /self->object != 0 && arg1 == 0/                        when it fires
 //   { (void *)self->object; 1; }                            args[0], args[1]
 //
-// The part of a name after the dot is a group: sites of the probe with a definition of
-// their own. This pass requests the sites of one definition by a name that contains the
-// dot, also if the group is empty.
+// The part of a name after the dot is a group. A group contains the sites of a probe that
+// have their own definition. In the rewritten description, the name of a definition
+// always contains the dot: `begin.` is the definition without a group.
 //
 // This pass rewrites a clause of the user
 //
 //   p42:::acquire /self->in/ { @[arg0] = count(); }
 //
-// as two clauses. `derived` keeps the expressions of args[], which the checker puts in
-// place of args[0] and arg0 later, also in inlines:
+// as two clauses. Clause::derived keeps the expressions of args[]. The checker later
+// replaces args[0] and arg0 with these expressions, also in the user's inlines:
 //
 //   p42:::begin. { self->%object = arg0; }
 //   p42:::acquire.timed /self->%object != 0 && arg1 == 0 && self->in/
 //   { @[arg0] = count(); }
 //
-// Only the variables that a clause needs are prepared. Preparing a variable twice is
-// harmless. A variable named `once` is an exception: each clause of the user has its own,
-// because its definition changes it.
+// Only the variables that a clause needs are prepared, in all functions, although the
+// user's description may select one. Each clause of the user has its own variable
+// `once`, because the definition changes it.
 #include "libdtrace/compile/check/check_internal.hpp"
 #include "libdtrace/symbols/glob.hpp"
 
@@ -125,15 +125,14 @@ public:
     }
 
 private:
-    // The parsed definition of one provider.
-    struct Provider {
+    struct ParsedDefinitions {
         Unit text;
         std::vector<Definition> definitions;
     };
 
-    // Returns the definition of the description's probes, or null if they are not
+    // Returns the parsed definitions for a description, or null if its probes are not
     // derived.
-    const Provider* provider_of(const ProbeSpec& spec)
+    const ParsedDefinitions* definitions_for(const ProbeSpec& spec)
     {
         const std::string_view text =
             spec.id == 0 ? context_.options.environment->derived_probes(spec.provider)
@@ -141,7 +140,7 @@ private:
         if (text.empty())
             return nullptr;
         auto [known, is_new] = providers_.try_emplace(text);
-        Provider& provider = known->second;
+        ParsedDefinitions& provider = known->second;
         if (is_new) {
             CompileOptions plain;
             plain.empty = true;
@@ -159,7 +158,7 @@ private:
     }
 
     // Returns the definitions of the probes whose names match.
-    static std::vector<const Definition*> matching(const Provider& provider,
+    static std::vector<const Definition*> matching(const ParsedDefinitions& provider,
                                                    const std::string& name)
     {
         std::vector<const Definition*> found;
@@ -179,10 +178,13 @@ private:
     {
         std::vector<ProbeSpec> plain;
         // The descriptions for each definition.
-        std::vector<std::pair<const Provider*, const Definition*>> derived;
+        std::vector<std::pair<const ParsedDefinitions*, const Definition*>> derived;
         std::vector<std::vector<ProbeSpec>> descriptions;
         for (const ProbeSpec& spec : clause->probes) {
-            const Provider* provider = provider_of(spec);
+            const ParsedDefinitions* provider = definitions_for(spec);
+            if (provider != nullptr && spec.name.find('.') != std::string::npos)
+                fail(Tag::PDESC_ZERO, spec.at,
+                     "probe description " + spec.text + " does not match any probes");
             const auto found = provider != nullptr ? matching(*provider, spec.name)
                                                    : std::vector<const Definition*>();
             if (found.empty())
@@ -213,7 +215,7 @@ private:
         return spec;
     }
 
-    void derive(const Clause& clause, const Provider& provider,
+    void derive(const Clause& clause, const ParsedDefinitions& provider,
                 const Definition& definition, std::vector<ProbeSpec> descriptions)
     {
         number_ = context_.symbols.next_derived++;
@@ -235,14 +237,15 @@ private:
 
     // Returns the variables that the definition needs, directly or through the clauses
     // that prepare them.
-    static VariableNames needed_by(const Provider& provider,
+    static VariableNames needed_by(const ParsedDefinitions& provider,
                                    const Definition& definition)
     {
         VariableNames needed;
         add_variables(definition.clause.predicate, needed);
         for (const Stmt& each : definition.clause.statements)
             add_variables(each.expr, needed);
-        for (std::size_t before = needed.size() + 1; before != needed.size();) {
+        std::size_t before = 0;
+        do {
             before = needed.size();
             for (const Definition& each : provider.definitions) {
                 if (!each.prepares())
@@ -253,12 +256,12 @@ private:
                         add_variables(statement.expr->right, needed);
                     }
             }
-        }
+        } while (needed.size() != before);
         return needed;
     }
 
     // Adds the clauses that prepare the definition's variables.
-    void prepare(const Provider& provider, const Definition& definition,
+    void prepare(const ParsedDefinitions& provider, const Definition& definition,
                  const std::vector<ProbeSpec>& descriptions)
     {
         const VariableNames needed = needed_by(provider, definition);
@@ -286,7 +289,9 @@ private:
         copy.expr = take(statement.expr);
         clause->predicate = take(definition.clause.predicate);
         for (const ProbeSpec& spec : descriptions) {
-            ProbeSpec its = named(spec, definition.full_name);
+            ProbeSpec its = spec;
+            its.function.clear();
+            its = named(std::move(its), definition.full_name);
             if (prepared_.insert(its.text + " " + copy.expr->left->text).second)
                 clause->probes.push_back(std::move(its));
         }
@@ -330,7 +335,8 @@ private:
 
     Unit& unit_;
     CompileContext& context_;
-    std::map<std::string_view, Provider> providers_; // by the text of the definition
+    std::map<std::string_view, ParsedDefinitions>
+        providers_; // by the text of the definition
     std::vector<std::unique_ptr<Clause>> clauses_;
     std::vector<std::pair<bool, std::size_t>> order_;
     VariableNames

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The probes of the plockstat provider; check/derive_probes.cpp describes the form of this text. A group in a name, as in
- * mutex-acquire.cond, stands for other sites (PlockstatProvider). arg1 of a return probe is the function's result.
+ * mutex-acquire.cond, selects the rows of the same name in PlockstatProvider::rows(). arg1 of a return probe is the
+ * function's result.
  *
  * The offsets into locks are those of glibc and musl on x86-64. Each expression is right for both:
- * - The type of a mutex is the word at 16 in glibc, and at 0 in musl, where the word at 16 is 0. 1 is a recursive mutex.
- *   It counts the locks of its owner, from 1 at 4 in glibc, and from 0 at 20 in musl.
+ * - The type of a mutex is the word at 16 in glibc, and at 0 in musl, where the word at 16 is 0. The type 1 is a recursive
+ *   mutex. glibc counts its owner's locks at offset 4, beginning with 1. musl counts them at offset 20, beginning with 0.
+ *   The word at 20 is 0 in a glibc mutex of the type 0.
  * - A lock for writing has the thread's id at 24 in glibc, and 0x7fffffff at 0 in musl, where the word at 24 is 0.
  *
- * In musl, pthread_mutex_timedlock() calls pthread_mutex_trylock(), and the functions of reader-writer locks do the same. The
- * variable `nested` is 1 during such a function. The groups whose names contain `try` are for musl only.
+ * In musl, pthread_mutex_timedlock() calls pthread_mutex_trylock(), and the timed functions of reader-writer locks also call
+ * their try functions. `nested` is 1 while such an outer function runs. The groups whose names begin with `try` are for
+ * musl only.
  *
- * 202 is the number of futex(2). Its operations for waiting are 0, 6, 9 and 13. EOWNERDEAD (130) means that the mutex was
- * acquired, and EBUSY (16) is the result of trylock for a mutex that another thread owns.
+ * The number of futex(2) is 202. It waits if the operation is FUTEX_WAIT (0), FUTEX_LOCK_PI (6), FUTEX_WAIT_BITSET (9) or
+ * FUTEX_LOCK_PI2 (13). If the result is EOWNERDEAD (130), the mutex was acquired. EBUSY (16) is the result of trylock for a
+ * mutex that another thread owns. pthread_mutex_unlock() and pthread_cond_wait() of glibc end with the same code, so
+ * `unlocked` is 0 while a thread waits for a condition.
  */
 self uint64_t mutex;
 self uint64_t unlocked;
@@ -26,7 +31,7 @@ self int once;
 self int nested;
 
 plockstat:::mutex-begin { self->mutex = arg0; self->mutex_waited = 0; self->once = 0; }
-plockstat:::mutex-begin.cond { self->mutex = arg1; self->mutex_waited = 0; self->once = 0; }
+plockstat:::mutex-begin.cond { self->mutex = arg1; self->unlocked = 0; self->mutex_waited = 0; self->once = 0; }
 plockstat:::mutex-begin.try /self->nested == 0/ { self->mutex = arg0; self->mutex_waited = 0; self->once = 0; }
 plockstat:::nested-begin { self->nested = 1; }
 plockstat:::nested-end { self->nested = 0; }

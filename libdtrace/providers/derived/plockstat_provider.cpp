@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/providers/derived/plockstat_provider.hpp"
 
-#include "libdtrace/providers/syscall_sites.hpp"
 #include "libdtrace/symbols/glob.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 
@@ -17,6 +16,16 @@ namespace dt {
 namespace {
 
 constexpr std::string_view prefix = "plockstat";
+
+// Names in probe descriptions are limited to these lengths.
+std::string_view module_name(const Module& module)
+{
+    return std::string_view(module.name).substr(0, 63);
+}
+std::string function_name(std::string_view name)
+{
+    return std::string(name.substr(0, 191));
+}
 
 constexpr std::pair<std::string_view, std::string_view> derived_definitions[] = {
 #include "derived_libraries.inc"
@@ -123,7 +132,11 @@ ProviderAttributes PlockstatProvider::attributes() const
 
 bool PlockstatProvider::may_mean(std::string_view provider)
 {
-    return provider.starts_with(prefix);
+    if (!provider.starts_with(prefix))
+        return false;
+    const std::string_view rest = provider.substr(prefix.size());
+    return is_glob(rest) ||
+           rest.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 std::string_view PlockstatProvider::definition()
@@ -181,29 +194,48 @@ static std::vector<const Module*> lock_modules(const ProcessSymbols& symbols,
         });
         if (of_libc)
             found.push_back(module);
-        else if (module->is_main)
+        else if (module->is_main && module->image->facts().interpreter.empty())
             program.push_back(module);
     }
     return found.empty() ? program : found;
 }
 
-// In glibc, each futex(2) call has a constant number, and no function that has probes
-// calls another one. In musl, pthread_cond_wait() calls pthread_mutex_unlock() and
+// Returns whether the dynamic linker has loaded the libraries of the program, or the
+// program needs none.
+static bool has_libraries(const ProcessSymbols& symbols)
+{
+    const Module* main = symbols.main_module();
+    if (main == nullptr || main->image == nullptr ||
+        main->image->facts().interpreter.empty())
+        return true;
+    const auto modules = symbols.modules();
+    const auto n = std::ranges::count_if(
+        modules, [](const Module* module) { return !module->is_vdso(); });
+    return n > 2; // besides the program and the dynamic linker
+}
+
+// In glibc, each futex(2) call has a constant number, and no function with a row of
+// rows() calls another one. In musl, pthread_cond_wait() calls pthread_mutex_unlock() and
 // pthread_mutex_lock(), so it needs no probes.
 static bool is_glibc(const Module& module)
 {
     const FunctionTable& functions = module.image->functions();
+    // A statically linked program contains only the functions that it needs.
     return functions.find("gnu_get_libc_version") != nullptr ||
+           functions.find("__lll_lock_wait") != nullptr ||
            functions.find("__pthread_mutex_cond_lock") != nullptr ||
            module.name.starts_with("libpthread");
 }
 
-// Returns whether a call that can be any system call may wait for a lock. In musl, the
-// locks wait through internal functions that make any call, such as __syscall_cp_asm().
+// Returns whether a call with an unknown number may be a wait for a lock. In musl, locks
+// wait through internal functions that make any call, such as __syscall_cp_asm(). In
+// glibc, their calls have constant numbers.
 static bool may_wait_for_locks(const Module& module, const Function* function)
 {
-    if (is_glibc(module) || function == nullptr)
-        return !is_glibc(module);
+    if (is_glibc(module))
+        return false;
+    if (function == nullptr)
+        return true;
     const FunctionName& name = module.image->functions().names(*function).front();
     return name.from_frame || name.text.starts_with("__");
 }
@@ -283,7 +315,10 @@ PlockstatProvider::wait_sites(const Module& module)
     if (extents == nullptr)
         return sites;
     const FunctionTable& functions = module.image->functions();
-    for (const CallPlace& place : call_places(*module.image, *extents)) {
+    auto [known, is_new] = places_.try_emplace(module.image);
+    if (is_new)
+        known->second = call_places(*module.image, *extents);
+    for (const CallPlace& place : known->second) {
         const Function* function = functions.at(place.at.value);
         if (place.number != SYS_futex &&
             !(place.makes_any && may_wait_for_locks(module, function)))
@@ -293,8 +328,8 @@ PlockstatProvider::wait_sites(const Module& module)
                 ? std::int64_t{0}
                 : static_cast<std::int64_t>(place.at.value - function->addr);
         // Internal functions of musl may have no names.
-        const std::string name(function == nullptr ? "futex"
-                                                   : functions.name(*function));
+        const std::string name =
+            function_name(function == nullptr ? "futex" : functions.name(*function));
         sites[name].push_back(
             {module.target_addr(place.at.value), ProbeSiteKind::Offset, offset});
     }
@@ -307,16 +342,14 @@ void PlockstatProvider::add_probe(const ProbeSpec& spec, const Row& row,
                                   std::vector<ProbeSite> sites,
                                   std::vector<std::uint32_t>& ids)
 {
-    constexpr std::size_t max_module = 63, max_function = 191;
     std::set<TargetAddr>& taken = searched_[symbols.pid()].sites[&row];
     std::erase_if(sites, [&taken](const ProbeSite& site) {
         return !taken.insert(site.at).second;
     });
     if (sites.empty())
         return;
-    const std::uint32_t id =
-        registry_.add(this, spec.provider, module.name.substr(0, max_module),
-                      function.substr(0, max_function), row.public_name());
+    const std::uint32_t id = registry_.add(this, spec.provider, module_name(module),
+                                           function, row.public_name());
     probes_.add(id, symbols.pid(), &module, std::move(sites));
     ids.push_back(id);
 }
@@ -336,8 +369,8 @@ void PlockstatProvider::add(const ProbeSpec& spec, const Row& row, const Module&
         if (is_new)
             return true;
         if (over == Over::all)
-            if (const std::uint32_t id = registry_.find(spec.provider, module.name,
-                                                        function, row.public_name());
+            if (const std::uint32_t id = registry_.find(
+                    spec.provider, module_name(module), function, row.public_name());
                 id != 0)
                 ids.push_back(id);
         return false;
@@ -397,7 +430,7 @@ Provider::Outcome PlockstatProvider::provide_over(const ProbeSpec& spec, Over ov
         return refuse(Tag::PROC_BADPID, spec,
                       "'" + spec.provider +
                           "' does not name a process: use plockstat$target with -p or "
-                          "-c, or plockstat and a process id");
+                          "-c, or a name such as plockstat4711");
     std::vector<const Row*> wanted;
     Suggestions near(spec.name);
     for (const Row& row : rows()) {
@@ -421,14 +454,25 @@ Provider::Outcome PlockstatProvider::provide_over(const ProbeSpec& spec, Over ov
     outcome.mine = true;
     outcome.provided.retained = true; // libpthread may be loaded later
     const std::vector<const Module*> modules = lock_modules(**process, spec.module);
+    ProbeSpec its = spec;
+    its.provider = std::string(prefix) + std::to_string(pid);
     for (const Module* module : modules)
         for (const Row* row : wanted)
-            add(spec, *row, *module, **process, over, outcome.provided.ids);
+            add(its, *row, *module, **process, over, outcome.provided.ids);
     sort_ids(outcome.provided.ids);
-    if (modules.empty() && over == Over::all && !spec.module.empty())
+    if (!modules.empty() || over == Over::not_searched || zdefs)
+        return outcome;
+    if (!spec.module.empty())
         return refuse(Tag::PROC_LIB, spec,
                       "no module '" + spec.module + "' of process " +
-                          std::to_string(pid) + " implements pthread_mutex_lock()");
+                          std::to_string(pid) +
+                          " implements pthread_mutex_lock(); -Z waits for it to be "
+                          "loaded");
+    if (has_libraries(**process))
+        return refuse(Tag::PROC_LIB, spec,
+                      "process " + std::to_string(pid) +
+                          " has no pthread_mutex_lock(): it has no symbols, or does "
+                          "not use POSIX threads");
     return outcome;
 }
 

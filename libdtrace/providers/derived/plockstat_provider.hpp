@@ -7,22 +7,25 @@
 // they fire and computes their arguments. This class finds the sites:
 //
 //   entries   the first instruction of a function
-//   returns   every instruction that leaves a function. A function that the function ends
-//             with is included, because pthread_mutex_timedlock() of glibc ends with a
-//             jump to a function that it shares with pthread_mutex_clocklock().
+//   returns   every instruction that leaves a function. If a function ends with a jump
+//             to another function, the returns of the other function are included. For
+//             example, pthread_mutex_timedlock() of glibc jumps to code that it shares
+//             with pthread_mutex_clocklock(). Only one of the two has probes there.
 //   waits     the futex(2) calls of the module
 //
 // A sanitizer has functions of the same names, which call those of libc. So the probes
-// are in libc and libpthread, or in a program that is linked statically.
+// are in libc and libpthread, or in a program without a dynamic linker.
 #pragma once
 
 #include "fasttrap/function.hpp"
 #include "libdtrace/providers/process_probes.hpp"
 #include "libdtrace/providers/provider.hpp"
+#include "libdtrace/providers/syscall_sites.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -43,13 +46,17 @@ public:
     }
     std::string name() const override { return "plockstat"; }
     ProviderAttributes attributes() const override;
+    bool is_derived() const override { return true; }
     Outcome provide(const ProbeSpec& spec) override;
     // Matches only the modules that were loaded since the last match.
     Outcome provide_new(const ProbeSpec& spec);
     // Called when a process has a new image or has exited.
     void forget(pid_t pid) { searched_.erase(pid); }
 
-    // Returns whether a description names this provider, with or without a process.
+    bool zdefs = false;
+
+    // Returns whether a description names this provider: with a process id, with a
+    // pattern, or without both.
     static bool may_mean(std::string_view provider);
     // Returns the D text that defines the probes.
     static std::string_view definition();
@@ -59,10 +66,10 @@ public:
 private:
     struct Row;
     static const std::vector<Row>& rows();
-    // What has been found in a process.
+    // The modules and sites that were found in a process.
     struct Searched {
         const ProcessSymbols* symbols = nullptr;
-        // The modules in which each probe has been created, by row and function.
+        // For each row and function, the modules in which its probe exists.
         std::map<std::pair<const Row*, std::string>, std::set<const Module*>> modules;
         // The sites of each row. Functions that share a site do not both fire there.
         std::map<const Row*, std::set<TargetAddr>> sites;
@@ -81,6 +88,7 @@ private:
     ProcessProbes& probes_;
     FindProcess find_process_;
     std::map<pid_t, Searched> searched_;
+    std::map<std::shared_ptr<ElfImage>, std::vector<CallPlace>> places_;
 };
 
 } // namespace dt

@@ -45,7 +45,7 @@ TEST_F(Derived, AreRewrittenForEachDefinitionWithTheVariablesThatItNeeds)
 {
     EXPECT_EQ(rewritten("door1::f:open /pid/ { y = 1; }"),
               "self uint64_t %object;\n\n"
-              "door1::f:begin.\n{\n\tself->%object = arg1;\n}\n\n"
+              "door1:::begin.\n{\n\tself->%object = arg1;\n}\n\n"
               "door1::f:open.\n/((self->%object != 0) && (arg1 == 5)) && pid/\n{\n\ty "
               "= 1;\n}\n\n"
               "door1::f:open.side\n/pid/\n{\n\ty = 1;\n}\n\n");
@@ -79,13 +79,17 @@ TEST_F(Derived, HaveTheArgumentsOfTheirDefinition)
 {
     EXPECT_EQ(rewritten("door1:::wait { trace(args[1]); }"),
               "index 1 is out of range for args[ ]: the probe has 1 argument");
-    EXPECT_NE(rewritten("door1:::open { x = args[0]; z = arg1 + arg9; }"), "");
+    EXPECT_EQ(rewritten("door1:::open.side { trace(args[1]); }"),
+              "probe description door1:::open.side does not match any probes");
+    const std::string text =
+        rewritten("door1:::open { x = args[0]; z = arg1 + arg9; }");
+    EXPECT_NE(text.find("door1:::open.\n"), std::string::npos) << text;
 }
 
 TEST_F(Derived, LetAPredicateUseAVariableThatTheClauseCreates)
 {
-    EXPECT_NE(rewritten("door1:::wait /!self->in/ { self->in = 1; }").find("self->in"),
-              std::string::npos);
+    const std::string text = rewritten("door1:::wait /!self->in/ { self->in = 1; }");
+    EXPECT_NE(text.find("door1:::wait.\n"), std::string::npos) << text;
 }
 
 } // namespace dt
