@@ -221,6 +221,38 @@ END { printf("%d %d %d %d\\n", n, m, deep, flat); }""",
                  "-c", str(program_of(t, "locks", LOCKS, "-pthread")))
     equal((done.stdout.strip(), done.stderr), ("1 1 2 1", ""), "counts")
 
+def descriptions_may_select_a_function(t):
+    program = str(program_of(t, "locks", LOCKS, "-pthread"))
+    def count(description):
+        done = t.run("-qn", f"plockstat$target:{description} {{ n++; }} END {{ printf(\"%d\", n); }}", "-c", program)
+        equal((done.returncode, done.stderr), (0, ""), description)
+        return int(done.stdout)
+    equal(count(":pthread_mutex_timedlock:mutex-blocked"), 1)
+    equal(count(":pthread_rwlock_wrlock:rw-acquire"), 31)
+    listed = t.run("-ln", "plockstat$target:::mutex-block", "-c", program).stdout
+    waiting = set(re.findall(r"plockstat\d+\s+(\S+)\s+(\S+) mutex-block", listed))
+    equal(count(", plockstat$target:".join(f"{module}:{function}:mutex-block" for module, function in waiting)) >= 2, True,
+          listed)
+
+def a_static_program_without_conditions_has_the_locks_of_glibc(t):
+    program = program_of(t, "few_locks", """
+#define _GNU_SOURCE
+#include <pthread.h>
+int main(void)
+{
+    pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    return pthread_mutex_trylock(&mutex) || pthread_mutex_trylock(&mutex);
+}
+""", "-static")
+    done = t.run("-qn", "plockstat$target:::mutex-acquire { printf(\"%d \", args[1]); }", "-c", str(program))
+    equal((done.stdout.split(), done.stderr), (["0", "1"], ""), "args[1]")
+
+def a_process_without_locks_is_reported(t):
+    program = program_of(t, "no_locks", "int main(void) { for (;;) ; }", "-static", "-s")
+    with held(subprocess.Popen([program])) as target:
+        text = t.run("-n", "plockstat$target:::mutex-acquire", "-p", str(target.pid)).stderr
+        equal(f"process {target.pid} has no pthread_mutex_lock(): it has no symbols" in text, True, text)
+
 def the_list_contains_the_probes_and_their_arguments(t):
     with held(subprocess.Popen(["sleep", "100"])) as target:
         wait_until(lambda: "libc.so.6" in open(f"/proc/{target.pid}/maps").read(), what="its libc")
@@ -240,6 +272,13 @@ def the_list_contains_the_probes_and_their_arguments(t):
         for provider in ("plockstat", "plockstat*", "plockstat0"):
             text = t.run("-n", f"{provider}:::mutex-block").stderr
             equal(f"'{provider}' does not name a process: use plockstat$target" in text, True, text)
+
+def descriptions_without_the_provider_do_not_match(t):
+    done = t.run("-qn", "plockstat$target:::mutex-acquire { n++; } END { printf(\"%d\", n); }", "-n",
+                 "mutex-acquire,mutex-begin,::pthread_mutex_lock: { m++; } END { printf(\" %d\", m); }", "-Z", "-c",
+                 str(program_of(t, "locks", LOCKS, "-pthread")))
+    n, m = done.stdout.split()
+    equal((int(n) > 1000, m, done.stderr), (True, "0", ""), done.stdout)
 
 def plockstat(t, *args):
     return subprocess.run([t.build / "cmd/tools/plockstat", *map(str, args)], capture_output=True, text=True,
@@ -261,6 +300,13 @@ def the_tool_prints_waits_and_holds(t):
     held_locks = {row[2]: row[0] for row in table_of(done.stdout, "Mutex hold")}
     equal({name: held_locks[f"locks`{name}"] for name in ("plain", "robust", "recursive", "tried")},
           {"plain": "1000", "robust": "20", "recursive": "1", "tried": "1"}, done.stdout)
+    first = plockstat(t, "-H", "-n", 2, program)
+    equal((first.returncode, [row[2] for row in table_of(first.stdout, "Mutex hold")][:1], first.stderr),
+          (0, ["locks`contended"], ""), first.stdout)
+    equal([len(table_of(first.stdout, title)) for title in ("Mutex hold", "R/W writer hold", "R/W reader hold")], [2, 2, 2],
+          first.stdout)
+    printed = plockstat(t, "-V", "-n", 1, program).stderr
+    equal(t.run("-en", printed, "-c", str(program)).stderr, "", "the printed program")
     stacks = plockstat(t, "-n", 1, "-s", 3, program)
     equal(("Lock locks`contended, nanoseconds:" in stacks.stdout or "Lock locks`timed, nanoseconds:" in stacks.stdout,
            "pthread_mutex" in stacks.stdout), (True, True), stacks.stdout)
