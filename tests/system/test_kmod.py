@@ -315,11 +315,13 @@ def a_cpu_may_go_offline_while_it_is_profiled(output):
 
 @script("""
 ./frames_no_fp & runs=$!
-# The module gets the unwind tables of this process only after the first ustack() in it. So the stacks of the first
-# five seconds are discarded.
-dtrace -qn 'tick-1s { seconds++; } tick-9s { exit(0); }
-    profile-199 /execname == "frames_no_fp" && arg1/ { @met[ustack(2)] = count(); }
-    profile-199 /execname == "frames_no_fp" && arg1 && seconds > 5/ { @[ustack(50)] = count(); }
+# The module gets the unwind tables of this process only after the first ustack() in it. So the stacks before the first
+# complete one are discarded.
+dtrace -qn 'profile-199 /execname == "frames_no_fp" && arg1/ { @met[ustack(2)] = count(); }
+    profile-199 /execname == "frames_no_fp" && arg1 && !complete && ustackdepth > 6/ { complete = timestamp; }
+    profile-199 /execname == "frames_no_fp" && arg1 && complete/ { @[ustack(50)] = count(); }
+    tick-1s /complete && timestamp - complete > 4000000000/ { exit(0); }
+    tick-60s { exit(1); }
     END { trunc(@met); }'
 kill $runs
 """)
