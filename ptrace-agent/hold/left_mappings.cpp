@@ -146,8 +146,8 @@ entries_of(AddressSpace& space, const Mapping& journal,
            const std::vector<Mapping>& mappings, const PageMap& page_map)
 {
     std::vector<LeftEntry> entries;
-    // The agent was killed before it wrote the header. The page may be in memory even
-    // so, because the kernel allocates it first.
+    // A page of zeros has no header: the agent was killed before it wrote the header. The
+    // kernel may already have allocated the page.
     if (is_zero(space, journal.begin))
         return entries;
     JournalHeader header{};

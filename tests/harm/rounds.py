@@ -92,7 +92,7 @@ class Target:
                                             start_new_session=True)
         self.pid = self.process.pid
         autogroup = pathlib.Path(f"/proc/{self.pid}/autogroup")
-        if autogroup.exists():  # if each session has a share of CPU time, nice(1) works only within a session
+        if autogroup.exists():  # if each session has its own share of CPU time, nice(1) has an effect only within the session
             autogroup.write_text(str(niceness))
         threading.Thread(target=self.read, daemon=True).start()
         if not self.rounds(2, SESSION_S):
